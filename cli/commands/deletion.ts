@@ -8,7 +8,7 @@ import {
   retryDeletion,
   showDeletion,
 } from "../../src/services/deletions.ts";
-import { readPositive } from "../terminal/numbers.ts";
+import { readId } from "../terminal/numbers.ts";
 import { formatTime, layRecord, layTable, printResult } from "../terminal/output.ts";
 import { withApp, withUser } from "../with-app.ts";
 
@@ -28,13 +28,13 @@ export function addDeletionCommands(program: Command): void {
     );
   deletion
     .command("show <user>")
-    .argument("<id>", "the deletion id", readPositive)
+    .argument("<id>", "the deletion id", readId)
     .description("Show a deletion with its attempts and its last error")
     .addHelpText("after", "\nExample: podkeep deletion show ann 1")
     .action((user: string, id: number, _options: unknown, command: Command) => show(user, id, command));
   deletion
     .command("retry <user>")
-    .argument("<id>", "the deletion id", readPositive)
+    .argument("<id>", "the deletion id", readId)
     .description("Retry a failed deletion; the server carries it out")
     .addHelpText("after", "\nExample: podkeep deletion retry ann 1")
     .action((user: string, id: number, _options: unknown, command: Command) => retry(user, id, command));

@@ -173,10 +173,10 @@ async function signOut(name: string, command: Command): Promise<void> {
 
 async function rename(name: string, to: string, command: Command): Promise<void> {
   await withApp(command, (app) => renameUser(app, name, to));
-  await printResult(
-    command,
-    { name: to, before: name },
-    () => `Renamed ${name} to ${to}. Apps with the user name ${name} need the new one; tokens stay valid`,
+  await printResult(command, { name: to, before: name }, () =>
+    name === to
+      ? `${name} has that name already`
+      : `Renamed ${name} to ${to}. Apps with the user name ${name} need the new one; tokens stay valid`,
   );
 }
 

@@ -74,6 +74,7 @@ describe("without a change, on one database,", () => {
     [["token", "revoke", "nothing", "--yes"], 4],
     [["deletion", "show", "alice", "zero"], 2],
     [["deletion", "show", "alice", "-1"], 2],
+    [["deletion", "show", "alice", "9007199254740993"], 2],
     [["deletion", "list", "--status", "done"], 2],
     [["deletion", "retry", "alice", "7"], 4],
     [["deletion", "retry", "nobody", "7"], 4],

@@ -19,7 +19,6 @@ import {
   subscribe,
 } from "../../services/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
-import { requireFew } from "../limits.ts";
 import { sendOpml } from "../opml.ts";
 import type { Shared } from "../shared.ts";
 import { readFields, readForm } from "./form.ts";
@@ -85,7 +84,8 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
     }
     try {
       const feeds = await readOpmlInTurns(decodeOpml(await file.bytes()));
-      requireFew(feeds.length, app.config.max_items, "podcasts");
+      const most = app.config.max_items;
+      if (feeds.length > most) return show(c, <MorePage problem={texts.podcasts.tooMany(feeds.length, most)} />, 413);
       const { added, present, failed } = await importFeeds(app, c.get("actor"), feeds, { dry_run: false });
       if (failed.length === 0) return c.redirect(`/podcasts?imported=${added.length}.${present.length}`, 303);
       const notice = texts.podcasts.imported(added.length, present.length, failed.length);

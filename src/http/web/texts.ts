@@ -106,6 +106,8 @@ export const texts = {
     badUrl: (reason: string) => `This feed URL can't be added: ${reason}.`,
     badFile: (reason: string) => `Nothing was imported. ${reason}.`,
     noFile: "Choose an OPML file.",
+    tooMany: (count: number, most: number) =>
+      `Nothing was imported. The file has ${count} podcasts, and ${most} can be imported at once: do it in parts.`,
     moveIn: "Move in with play positions, from a file of AntennaPod, gPodder or podkeep",
     readOnly: "You are signed in with a token that can only read.",
   },
