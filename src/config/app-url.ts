@@ -1,16 +1,13 @@
 // The URL by which apps reach the server.
 import { type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import { containerEngine } from "./container.ts";
-import { localUrl } from "./local-url.ts";
+import { isWildcard, localUrl } from "./local-url.ts";
 import { adviseToSet, findStart, type Start } from "./program.ts";
 import type { Config } from "./settings.ts";
 
 /** Network interfaces of containers, virtual machines and tunnels, which other devices at home don't reach. */
 const VIRTUAL = /^(docker|br-|veth|virbr|vmnet|lxc|cni|podman|tun|tap|wg|tailscale|utun|zt)/;
 const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
-
-/** Whether a server that is given this host listens on all addresses. */
-export const isWildcard = (host: string) => host === "0.0.0.0" || host === "::";
 
 type Interfaces = Record<string, NetworkInterfaceInfo[] | undefined>;
 

@@ -4,6 +4,9 @@ import type { Config } from "./settings.ts";
 // A server on :: is reached by IPv4 too, and by that alone where IPv6 is off.
 const WILDCARDS: Record<string, string> = { "0.0.0.0": "127.0.0.1", "::": "localhost" };
 
+/** Whether a server that is given this host listens on all addresses. */
+export const isWildcard = (host: string): boolean => Object.hasOwn(WILDCARDS, host);
+
 /** The server's URL on this machine: loopback if it listens on all addresses. */
 export function localUrl({ host, port }: Pick<Config, "host" | "port">): string {
   const name = WILDCARDS[host] ?? host;

@@ -56,10 +56,11 @@ function readKey(feed_url: string): string | FeedUrlRefusal {
 }
 
 /** What sites and apps put before a feed URL, or in place of its protocol: feed:https://…, pcast://… */
-const PODCAST_LINK = /^(?:feed|itpc|pcast|podcast):(?:\/\/|(?!\d+(?:\/|$)))(?=.)/i;
+const LINKS = "feed|itpc|pcast|podcast";
+const PODCAST_LINK = new RegExp(`^(?:${LINKS}):(?://|(?!\\d+(?:/|$)))(?=.)`, "i");
 const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 /** What a URL was pasted behind: with the second protocol for its host, no URL would go on after an empty port. */
-const PASTED_BEHIND = /^https?:\/\/(?=(?:https?|feed|itpc|pcast|podcast):\/\/)/i;
+const PASTED_BEHIND = new RegExp(`^https?://(?=(?:https?|${LINKS})://)`, "i");
 
 /**
  * A feed URL from what people and files have: without spaces around it, from a link that opens podcast apps, and without
