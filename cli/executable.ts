@@ -1,7 +1,7 @@
 // Where the executable begins; from source, cli/main.ts is the beginning.
 
 /**
- * Turns off the last of the runtime's four compilers, which takes more processor time and memory than it saves a server
+ * Turns off the last of the runtime's three compilers, which takes more processor time and memory than it saves a server
  * that mostly waits (docs/performance.md). The runtime reads it before any code of ours, and in the environment only.
  */
 const FEWER_COMPILERS = "BUN_JSC_useFTLJIT";
