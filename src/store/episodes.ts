@@ -92,13 +92,15 @@ export const moveEpisodes = statement(
         and not exists (${sharing(p, "guid_key")}) and not exists (${sharing(p, "url_key")})`,
 );
 
-/** In which subscriptions the user has episodes with these URLs: asks each subscription for each URL. */
+/** Of each of these URLs, the lowest and the highest subscription that has its episode: asks each for each URL. */
 export const findPodcastsByUrl = bulkStatement(
   (_, p: Owner, rows: { url_key: number }[]) =>
-    sql<Pick<EpisodeTable, "podcast" | "url">>`select episodes.podcast, episodes.url from subscriptions
+    sql<{ url: string; lowest: number; highest: number }>`
+      select episodes.url, min(episodes.podcast) as lowest, max(episodes.podcast) as highest from subscriptions
       cross join episodes
       where subscriptions.user_id in (${p.user_id}) and episodes.user_id in (${p.user_id})
-        and episodes.podcast = subscriptions.id and episodes.url_key in (${sql.join(columnOf(rows, "url_key"))})`,
+        and episodes.podcast = subscriptions.id and episodes.url_key in (${sql.join(columnOf(rows, "url_key"))})
+      group by episodes.url`,
   16,
 );
 
