@@ -99,6 +99,8 @@ async function runAll(server: Server, data: Data, measureWork: Measure): Promise
   }));
   await measure("an upload of 26,000 plays", json("POST", "/api/2/episodes/user0.json", plays));
   await measure("the same upload again", json("POST", "/api/2/episodes/user0.json", plays));
+  const unlisted = plays.slice(0, 500).map((one, n) => ({ ...one, podcast: feedUrl("z", n) }));
+  await measure("an upload of 500 plays of feeds in no list", json("POST", "/api/2/episodes/user0.json", unlisted));
   await measure("a GET of these plays", get("/api/2/episodes/user0.json?since=0"));
 
   const form = new URLSearchParams({ name: "user0", password: token }).toString();
