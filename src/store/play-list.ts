@@ -75,16 +75,21 @@ export const listPlaysOfEpisode = statement((db, p: Page & { episode: number }) 
   withEpisodes(before(db, p)).select(ENTRY).where("plays.episode", "=", p.episode).limit(limitTo(p.limit)),
 );
 
-/** The latest play of each episode. With a sign, `begun_at` is no column to search by: an import can give many one time. */
+/**
+ * The latest play of each episode. With a sign, `begun_at` is no column to search by: an import can give many one time.
+ * If it is not materialized, SQLite looks for the latest play once for each play of an episode.
+ */
 export const findLatestPlays = bulkStatement(
   (_, p: Owner, rows: { episode: number }[]) =>
     sql<Pick<PlayTable, "episode" | "ended_at" | (typeof ACTOR)[number]>>`
+      with latest as materialized (
+        select wanted.column1 as episode, (
+          select max(last.begun_at) from plays as last
+          where last.user_id in (${p.user_id}) and last.episode = wanted.column1) as begun_at
+        from (values ${numbersOf(rows, ["episode"])}) as wanted)
       select plays.episode, plays.ended_at, actor_kind, actor_id, actor_label, actor_device
-      from (values ${numbersOf(rows, ["episode"])}) as wanted
-      cross join plays
-      where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1 and +plays.begun_at = (
-        select max(last.begun_at) from plays as last
-        where last.user_id in (${p.user_id}) and last.episode = wanted.column1)`,
+      from latest cross join plays
+      where plays.user_id in (${p.user_id}) and plays.episode = latest.episode and +plays.begun_at = latest.begun_at`,
 );
 
 /** Which apps reported the latest `limit` plays. */

@@ -400,5 +400,13 @@ test.each(STATEMENTS)("an index finds %s", async (_, column, run) => {
     : new RegExp(`USING .*\\((user_id=\\? AND .*)?${column}[=><]`);
   expect(plan).toMatch(condition);
   // Rows of the statement itself are walked.
-  expect(plan).not.toMatch(/Seq Scan|SCAN (?!\d* ?CONSTANT|\d+-ROW VALUES|wanted|renewed|begun|counted|\(subquery)/);
+  expect(plan).not.toMatch(
+    /Seq Scan|SCAN (?!\d* ?CONSTANT|\d+-ROW VALUES|wanted|renewed|begun|counted|latest|\(subquery)/,
+  );
+});
+
+const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
+test.if(onSqlite)("the latest play of an episode is looked for once, not once for each of its plays", async () => {
+  const [, , run] = STATEMENTS.find(([what]) => what === "the latest play of each episode") ?? [];
+  expect(run && (await explain(run))).toContain("MATERIALIZE latest");
 });
