@@ -86,7 +86,6 @@ const LONG = [
   ["/subscriptions/ann/phone.opml", 1],
   ["/index.php/apps/gpoddersync/subscriptions", 1],
   ["/v1/subscriptions?per_page=1000", 1],
-  ["/podcasts", 1],
   ["/podcasts/podkeep.opml", 1],
   ["/account/podkeep.json", 1],
   ["/listening/plays.csv", 1],
