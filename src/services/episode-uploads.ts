@@ -167,8 +167,5 @@ async function findPodcasts<Action extends Naming>(user: UserTx, sent: Action[],
 }
 
 /** The one subscription that has an episode of this URL: some apps name another feed, or the episode itself. */
-function onlyOne(others: { url: string; lowest: number; highest: number }[], episode_url: string): number | undefined {
-  const same = others.filter(({ url }) => isSameUrl(url, episode_url));
-  const found = new Set(same.flatMap(({ lowest, highest }) => [lowest, highest]));
-  return found.size === 1 ? [...found][0] : undefined;
-}
+const onlyOne = (others: { url: string; podcast: number }[], episode_url: string): number | undefined =>
+  others.find(({ url }) => isSameUrl(url, episode_url))?.podcast;

@@ -92,15 +92,24 @@ export const moveEpisodes = statement(
         and not exists (${sharing(p, "guid_key")}) and not exists (${sharing(p, "url_key")})`,
 );
 
-/** Of each of these URLs, the lowest and the highest subscription that has its episode: asks each for each URL. */
+/**
+ * Of each of these URLs that one subscription alone has an episode of, that subscription: asks each for each URL. An index
+ * has the answers; only the episodes that are found are read.
+ */
 export const findPodcastsByUrl = bulkStatement(
   (_, p: Owner, rows: { url_key: number }[]) =>
-    sql<{ url: string; lowest: number; highest: number }>`
-      select episodes.url, min(episodes.podcast) as lowest, max(episodes.podcast) as highest from subscriptions
+    sql<Pick<EpisodeTable, "url" | "podcast">>`
+      select episodes.url, episodes.podcast
+      from (
+        select asked.url_key, min(asked.podcast) as lowest, max(asked.podcast) as highest from subscriptions
+        cross join episodes as asked
+        where subscriptions.user_id in (${p.user_id}) and asked.user_id in (${p.user_id})
+          and asked.podcast = subscriptions.id and asked.url_key in (${sql.join(columnOf(rows, "url_key"))})
+        group by asked.url_key
+      ) as found
       cross join episodes
-      where subscriptions.user_id in (${p.user_id}) and episodes.user_id in (${p.user_id})
-        and episodes.podcast = subscriptions.id and episodes.url_key in (${sql.join(columnOf(rows, "url_key"))})
-      group by episodes.url`,
+      where found.lowest = found.highest and episodes.user_id in (${p.user_id})
+        and episodes.podcast = found.lowest and episodes.url_key = found.url_key`,
   16,
 );
 

@@ -399,6 +399,23 @@ test("episodes are found by their URLs in a long list, whichever feed an app nam
   expect(new Set(actions.map(({ position }) => position))).toEqual(new Set([200]));
 });
 
+test("an episode that two podcasts have, in whichever spelling, is neither's if an app names another feed", async () => {
+  const urls = Array.from({ length: 100 }, (_, n) => `https://cdn.example/${n}.mp3`);
+  const places = (feed_url: string, urls: string[], position: number) =>
+    urls.map((episode_url) => play(position, { feed_url, episode_url, guid: null, sent_at: position * 1000 }));
+  for (const feed_url of [A, B]) await subscribe(feed_url);
+  await upload(clientOf("phone"), ...places(A, urls, 1));
+  const shared = urls.filter((_, n) => n % 3 !== 0);
+  const spelled = shared.map((url, n) => (n % 2 === 0 ? url : url.replace("https:", "http:")));
+  await upload(clientOf("phone"), ...places(B, spelled, 2));
+  const { timestamp } = await read(clientOf("tablet"));
+  await upload(clientOf("laptop"), ...places("https://other.example/rss", urls, 3));
+  const { actions } = await read(clientOf("tablet"), { since: timestamp });
+  const named = actions.map(({ feed_url, episode_url }) => `${feed_url} ${episode_url}`);
+  const expected = urls.map((url) => `${shared.includes(url) ? "https://other.example/rss" : A} ${url}`);
+  expect(named.toSorted()).toEqual(expected.toSorted());
+});
+
 test("an app that may report its whole list with each sync is not told all positions each time", async () => {
   await subscribe(A);
   await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
