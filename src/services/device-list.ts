@@ -239,7 +239,5 @@ async function findListRead(tx: Tx, user_id: number, client: Client): Promise<Mi
 }
 
 /** How many feeds the user is subscribed to. */
-export async function countFeeds({ database }: Context, { user_id }: Actor): Promise<number> {
-  const [row] = await database.read((tx) => countSubscribed(tx, { user_id }));
-  return Number(row?.count ?? 0);
-}
+export const countFeeds = ({ database }: Context, { user_id }: Actor): Promise<number> =>
+  database.read((tx) => countSubscribed(tx, { user_id }));

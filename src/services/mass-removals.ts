@@ -25,7 +25,7 @@ export async function readActs(
   let end: HistoryPosition | undefined = HISTORY_END;
   const readPage = ({ changed_at, seq }: HistoryPosition) =>
     database.read(async (tx) => {
-      if (acts.length === 0) subscribed = Number((await countSubscribed(tx, { user_id }))[0]?.count ?? 0);
+      if (acts.length === 0) subscribed = await countSubscribed(tx, { user_id });
       return listActsFrom(tx, { user_id, from, changed_at, seq, limit: Math.min(PAGE, limit - acts.length) });
     });
   while (end && acts.length < limit) {

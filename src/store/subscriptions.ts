@@ -76,11 +76,10 @@ export const listSubscribed = listAll(
   ),
 );
 
-export const countSubscribed = statement((db, p: Owner) =>
-  db
-    .selectFrom("subscriptions")
-    .select((row) => row.fn.countAll<number>().as("count"))
-    .where("user_id", "=", p.user_id)
-    .where("deleted", "is", null)
-    .where("is_subscribed", "=", sql.lit(1)),
-);
+const listStates = listAll(statement((db, p: Page) => pageOf(db, p).select(["id", "is_subscribed", "deleted"])));
+
+/** How many feeds the user is subscribed to. */
+export async function countSubscribed(tx: Tx, owner: Owner): Promise<number> {
+  const states = await listStates(tx, owner);
+  return states.filter(({ is_subscribed, deleted }) => is_subscribed === 1 && deleted === null).length;
+}
