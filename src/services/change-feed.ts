@@ -1,7 +1,8 @@
 // The change feed: what changed after a timestamp, oldest change first, page by page (P2).
 import type { Tx } from "../db/statement.ts";
-import { countChanged, countRetired, findItemAt, listChanged } from "../store/change-feed.ts";
+import { countChanged, countRetired, listChanged } from "../store/change-feed.ts";
 import { listGuidsOf } from "../store/guids.ts";
+import { PAGE } from "../store/rows.ts";
 import { readClock } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -74,11 +75,11 @@ async function readPage(
   { page, per_page, after }: ChangeQuery,
 ): Promise<Omit<ChangePage, "clock">> {
   const offset = after ? 0 : (page - 1) * per_page;
-  const start = after ?? (offset === 0 ? null : (await findItemAt(tx, { user_id, since, offset: offset - 1 }))[0]);
+  const start = after ?? (offset === 0 ? null : await findItem(tx, user_id, since, offset));
   const found = start === undefined ? [] : await listItems(tx, user_id, since, start, per_page);
   const items = found.slice(0, per_page);
   const last = items.at(-1);
-  const end = last ? { changed_at: last.row.changed_at, guid: last.guid } : null;
+  const end = last ? placeOf(last) : null;
   const next = found.length > per_page ? end : null;
   const complete = offset === 0 && !after && !next;
   const total = complete ? items.length : await countItems(tx, user_id, since);
@@ -90,6 +91,21 @@ async function readPage(
     next,
     previous: page > 1 ? Math.min(page - 1, pages) : null,
   };
+}
+
+const placeOf = ({ row, guid }: ChangedItem): ChangePosition => ({ changed_at: row.changed_at, guid });
+
+/** The place of the `nth` item, from 1; undefined if there are fewer. Reads all before it, a page at a time. */
+async function findItem(tx: Tx, user_id: number, since: number, nth: number): Promise<ChangePosition | undefined> {
+  let place: ChangePosition | undefined;
+  for (let left = nth; left > 0; ) {
+    const items = await listItems(tx, user_id, since, place ?? null, Math.min(left, PAGE));
+    const last = items.slice(0, left).at(-1);
+    if (!last) return undefined;
+    place = placeOf(last);
+    left -= items.length;
+  }
+  return place;
 }
 
 async function countItems(tx: Tx, user_id: number, since: number): Promise<number> {

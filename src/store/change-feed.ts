@@ -4,8 +4,7 @@ import type { Owner } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
 import { joinPages, PAGE, readPages } from "./rows.ts";
 
-/** Subscriptions in the order of the change feed, from the timestamp `from` on. */
-export const listChanged = statement((db, p: Owner & { from: number; limit: number }) =>
+const listFrom = statement((db, p: Owner & { from: number; limit: number }) =>
   db
     .selectFrom("subscriptions")
     .select([
@@ -23,6 +22,18 @@ export const listChanged = statement((db, p: Owner & { from: number; limit: numb
     .orderBy("changed_at")
     .limit(limitTo(p.limit)),
 );
+
+/** Subscriptions in the order of the change feed, from the timestamp `from` on. */
+export async function listChanged(tx: Tx, { user_id, from, limit }: Owner & { from: number; limit: number }) {
+  const list = (from: number, limit: number) => listFrom(tx, { user_id, from, limit: Math.min(limit, PAGE) });
+  let page = await list(from, limit);
+  const all = page;
+  for (let last = page.at(-1); last && page.length === PAGE && all.length < limit; last = page.at(-1)) {
+    page = await list(last.changed_at + 1, limit - all.length);
+    all.push(...page);
+  }
+  return all;
+}
 
 const listAfter = statement((db, p: Owner & { after: number; limit: number }) =>
   db
@@ -74,20 +85,4 @@ export const countRetired = statement((db, p: Owner & { since: number }) =>
     ])
     .where("user_id", "=", p.user_id)
     .where("retired_at", ">", p.since),
-);
-
-/** The position of the item after `offset` others, in a feed that has a subscription once for each retired guid. */
-export const findItemAt = statement((db, p: Owner & { since: number; offset: number }) =>
-  db
-    .selectFrom("subscriptions as s")
-    .leftJoin("guids as g", (join) =>
-      join.onRef("g.user_id", "=", "s.user_id").onRef("g.subscription", "=", "s.id").on("g.retired_at", ">", p.since),
-    )
-    .select((row) => ["s.changed_at", row.fn.coalesce("g.guid", "s.guid").as("guid")])
-    .where("s.user_id", "in", [p.user_id])
-    .where("s.changed_at", ">", p.since)
-    .orderBy("s.changed_at")
-    .orderBy("g.guid")
-    .limit(sql.lit(1))
-    .offset(p.offset),
 );

@@ -1,6 +1,7 @@
 // What is read a page at a time: the same as from one statement, wherever a page ends.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { actAsUser } from "../../src/services/actor.ts";
+import { listChanges } from "../../src/services/change-feed.ts";
 import { countFeeds } from "../../src/services/device-list.ts";
 import { PAGE } from "../../src/store/rows.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
@@ -41,3 +42,35 @@ test.each([PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 2 * PAGE + 1])(
     expect(await countFeeds(podkeep.app, actAsUser(user_id))).toBe(subscribed.length);
   },
 );
+
+/** Guids of a user's podcast that others replaced, from 0. */
+const retire = (user_id: number, podcast: number, guids: number) =>
+  insertMany(
+    guids,
+    "guids (user_id, guid, subscription, retired_at)",
+    `${user_id}, 'old${podcast}-' || n, ${podcast}, n`,
+  );
+
+test("a page of the change feed has the same items by its number as in one long page, also if guids were replaced", async () => {
+  const user_id = await userWith(2 * PAGE + 50);
+  const replaced = [1, 2, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 2 * PAGE + 50];
+  for (const [n, podcast] of replaced.entries()) await retire(user_id, podcast, n % 2 === 0 ? 3 : PAGE + 2);
+  await podkeep.sql(`update subscriptions set guid_changed = 1 where user_id = ${user_id} and id in (${replaced})`);
+  await podkeep.sql(`update users set clock = 10000 where id = ${user_id}`);
+  const read = async (page: number, per_page: number) => {
+    const query = { since: null, page, per_page, after: null };
+    const { items, total, next } = await listChanges(podkeep.app, actAsUser(user_id), query);
+    return { places: items.map(({ row, guid }) => `${row.changed_at} ${guid}`), total, next: next !== null };
+  };
+  const { places: all, total } = await read(1, 5000);
+  const current = 2 * PAGE + 50 - replaced.length;
+  expect(all).toHaveLength(current + 4 * 3 + 3 * (PAGE + 2));
+  expect(total).toBe(all.length);
+  expect(new Set(all).size).toBe(all.length);
+  for (const per_page of [PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 37])
+    for (let page = 1; page <= Math.ceil(all.length / per_page) + 1; page++) {
+      const end = page * per_page;
+      const expected = { places: all.slice(end - per_page, end), total: all.length, next: end < all.length };
+      expect({ page, ...(await read(page, per_page)) }).toEqual({ page, ...expected });
+    }
+});
