@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
-import { joinPages, PAGE, readPages } from "./rows.ts";
+import { joinPages, PAGE, readPages, readRows } from "./rows.ts";
 
 const listFrom = statement((db, p: Owner & { from: number; limit: number }) =>
   db
@@ -24,16 +24,12 @@ const listFrom = statement((db, p: Owner & { from: number; limit: number }) =>
 );
 
 /** Subscriptions in the order of the change feed, from the timestamp `from` on. */
-export async function listChanged(tx: Tx, { user_id, from, limit }: Owner & { from: number; limit: number }) {
-  const list = (from: number, limit: number) => listFrom(tx, { user_id, from, limit: Math.min(limit, PAGE) });
-  let page = await list(from, limit);
-  const all = page;
-  for (let last = page.at(-1); last && page.length === PAGE && all.length < limit; last = page.at(-1)) {
-    page = await list(last.changed_at + 1, limit - all.length);
-    all.push(...page);
-  }
-  return all;
-}
+export const listChanged = (tx: Tx, p: Owner & { from: number; limit: number }) =>
+  readRows(
+    p,
+    (page) => listFrom(tx, page),
+    ({ changed_at }) => ({ from: changed_at + 1 }),
+  );
 
 const listAfter = statement((db, p: Owner & { after: number; limit: number }) =>
   db

@@ -128,6 +128,24 @@ export async function* readPages<Key, Row>(
   }
 }
 
+/**
+ * Reads up to `limit` rows, a page in each statement.
+ * @param after what makes `list` go on after a row
+ */
+export async function readRows<P extends { limit: number }, Row>(
+  p: P,
+  list: (p: P) => Promise<Row[]>,
+  after: (row: Row) => Partial<P>,
+): Promise<Row[]> {
+  let page = await list({ ...p, limit: Math.min(p.limit, PAGE) });
+  const all = page;
+  for (let last = page.at(-1); last && page.length === PAGE && all.length < p.limit; last = page.at(-1)) {
+    page = await list({ ...p, ...after(last), limit: Math.min(p.limit - all.length, PAGE) });
+    all.push(...page);
+  }
+  return all;
+}
+
 /** All rows of pages. */
 export async function joinPages<Row>(pages: AsyncIterable<Row[]>): Promise<Row[]> {
   const all: Row[][] = [];

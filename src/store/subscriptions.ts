@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { columnOf, PAGE, saveRows } from "./rows.ts";
+import { columnOf, PAGE, readRows, saveRows } from "./rows.ts";
 import { clockOf } from "./users.ts";
 
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
@@ -27,15 +27,12 @@ const pageOf = (db: Kysely<Schema>, p: Page) =>
 /** Makes a function that lists all subscriptions of pages. @param list lists those of a page */
 const listAll =
   <Row extends { id: number }>(list: (tx: Tx, page: Page) => Promise<Row[]>) =>
-  async (tx: Tx, { user_id }: Owner): Promise<Row[]> => {
-    let page = await list(tx, { user_id, after: 0 });
-    const all = page;
-    for (let last = page.at(-1); last && page.length === PAGE; last = page.at(-1)) {
-      page = await list(tx, { user_id, after: last.id });
-      all.push(...page);
-    }
-    return all;
-  };
+  (tx: Tx, { user_id }: Owner) =>
+    readRows(
+      { user_id, after: 0, limit: Number.MAX_SAFE_INTEGER },
+      (page) => list(tx, page),
+      ({ id }) => ({ after: id }),
+    );
 
 /** All subscriptions of a user, deleted ones too. */
 export const listSubscriptions = listAll(statement((db, p: Page) => pageOf(db, p).select(columnsOf("subscriptions"))));
