@@ -12,11 +12,12 @@ import {
   listHistoryOf,
   listHistoryOfBy,
   listHistory as listRows,
+  placeOf,
   pruneHistory as pruneRows,
   saveHistoryStart,
   spansBefore,
 } from "../store/history.ts";
-import { rowsOf } from "../store/rows.ts";
+import { readRows, rowsOf } from "../store/rows.ts";
 import { findByGuid, findSubscriptions } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -81,7 +82,7 @@ async function filter(tx: Tx, page: Parameters<typeof listRows>[1], by?: string,
   };
   const found: Awaited<ReturnType<typeof listRows>> = [];
   for await (const span of spansBefore(tx, page)) {
-    found.push(...(await list({ ...span, limit: page.limit - found.length })));
+    found.push(...(await readRows({ ...span, limit: page.limit - found.length }, list, placeOf)));
     if (found.length === page.limit) break;
   }
   return found;

@@ -120,7 +120,7 @@ type Feeds = Moving["feeds"];
 async function findAdded({ database }: Context, { user_id, label }: Actor, feeds: Feeds) {
   const hashes = feeds.map(({ feed_url }) => ({ feed: hashFeedUrl(feed_url) }));
   return database.read(async (tx) => {
-    const ids = new Set((await listAddedBy(tx, { user_id, label: label ?? "" })).map((row) => row.subscription));
+    const ids = await listAddedBy(tx, { user_id, label: label ?? "" });
     const known = ids.size === 0 ? [] : await findFeeds(tx, { user_id }, hashes);
     const before = new Set(known.filter((row) => ids.has(row.subscription)).map((row) => row.feed));
     const isAdded = ({ feed_url }: Feeds[number]) => before.has(hashFeedUrl(feed_url));

@@ -1,7 +1,8 @@
 // Mass removals that pages tell of, until the podcasts are back or the user keeps the list so.
-import { type ChangedBy, readChangedBy, statusOf } from "../domain/history.ts";
+import type { Tx } from "../db/statement.ts";
+import { type ChangedBy, HISTORY_END, readChangedBy, statusOf } from "../domain/history.ts";
 import { FEWEST_REMOVED } from "../domain/mass-removals.ts";
-import { findRemovals, readKeptRemovals, saveKeptRemovals } from "../store/history.ts";
+import { findRemovals, readKeptRemovals, saveKeptRemovals, spansBefore } from "../store/history.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -27,6 +28,16 @@ const isReturn = ({ what }: Act) => what === "subscribed" || what === "added";
 /** How many of the latest changes are examined for mass removals. */
 const LATEST = 10_000;
 
+/** Whether apps took as many podcasts off the list from a timestamp on as a mass removal has. */
+async function hasRemovals(tx: Tx, user_id: number, from: number): Promise<boolean> {
+  let left = FEWEST_REMOVED;
+  for await (const span of spansBefore(tx, { user_id, ...HISTORY_END }, from)) {
+    left -= (await findRemovals(tx, { ...span, limit: left })).length;
+    if (left === 0) return true;
+  }
+  return false;
+}
+
 /** The mass removals since a wall time that the user didn't keep, and of which something is still missing, newest first. */
 export async function listMassRemovals(
   { database }: Context,
@@ -37,8 +48,7 @@ export async function listMassRemovals(
     const [kept] = await readKeptRemovals(tx, { user_id });
     return Math.max(await findTimestamp(tx, user_id, since), Number(kept?.removals_kept ?? 0) + 1);
   });
-  const removals = await database.read((tx) => findRemovals(tx, { user_id, from, limit: FEWEST_REMOVED }));
-  if (removals.length < FEWEST_REMOVED) return [];
+  if (!(await database.read((tx) => hasRemovals(tx, user_id, from)))) return [];
   const read = await readActs(database, { user_id, from, limit: LATEST });
   const found = massRemovalsIn(read);
   if (found.length === 0) return [];

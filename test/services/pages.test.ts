@@ -3,6 +3,9 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { actAsUser } from "../../src/services/actor.ts";
 import { listChanges } from "../../src/services/change-feed.ts";
 import { countFeeds } from "../../src/services/device-list.ts";
+import { listHistory } from "../../src/services/history.ts";
+import { listMassRemovals } from "../../src/services/noticed-removals.ts";
+import { listAddedBy } from "../../src/store/history.ts";
 import { PAGE } from "../../src/store/rows.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { PATIENCE } from "../support/patience.ts";
@@ -73,4 +76,61 @@ test("a page of the change feed has the same items by its number as in one long 
       const expected = { places: all.slice(end - per_page, end), total: all.length, next: end < all.length };
       expect({ page, ...(await read(page, per_page)) }).toEqual({ page, ...expected });
     }
+});
+
+/** Changes of which pairs have one timestamp: the newest comes last, and every third is by "phone". */
+const CHANGE = "user_id, changed_at, seq, at, subscription, what, before, actor_kind, actor_label";
+const insertChanges = (user_id: number, count: number, what: string, before: string) =>
+  insertMany(
+    count,
+    `history (${CHANGE})`,
+    `${user_id}, n / 2 + 1, n % 2, n, n, '${what}', ${before}, 'token', case when n % 3 = 0 then 'phone' else 'laptop' end`,
+  );
+
+const newestFirst = (count: number) => Array.from({ length: count }, (_, n) => count - n);
+
+test.each([PAGE - 1, PAGE, PAGE + 1, 2 * PAGE + 3])("%d changes are listed, newest first", async (limit) => {
+  const user_id = (await podkeep.user()).id;
+  const actor = actAsUser(user_id);
+  await insertChanges(user_id, 2 * PAGE + 2, "added", "null");
+  const all = newestFirst(2 * PAGE + 2);
+  const listed = await listHistory(podkeep.app, actor, { limit });
+  expect(listed.map(({ at }) => at)).toEqual(all.slice(0, limit));
+  const after = listed[PAGE / 2];
+  const later = await listHistory(podkeep.app, actor, { limit, ...(after && { after }) });
+  expect(later.map(({ at }) => at)).toEqual(all.slice(PAGE / 2 + 1, PAGE / 2 + 1 + limit));
+});
+
+/** More than are examined at a time. */
+const MANY = 4500;
+
+test.each([PAGE - 1, PAGE, 1100, 2000])("of many changes, the latest %d by one app are listed", async (limit) => {
+  const user_id = (await podkeep.user()).id;
+  await insertChanges(user_id, MANY, "added", "null");
+  const listed = await listHistory(podkeep.app, actAsUser(user_id), { by: "phone", limit });
+  const expected = newestFirst(MANY).filter((n) => n % 3 === 0);
+  expect(listed.map(({ at }) => at)).toEqual(expected.slice(0, limit));
+});
+
+test("all podcasts that one app added are found among many changes", async () => {
+  const user_id = (await podkeep.user()).id;
+  await insertChanges(user_id, MANY, "subscribed", "null");
+  const added = await podkeep.app.database.read((tx) => listAddedBy(tx, { user_id, label: "phone" }));
+  expect([...added]).toEqual(newestFirst(MANY).filter((n) => n % 3 === 0));
+});
+
+test("a mass removal is noticed, however many changes came after it", async () => {
+  const user_id = await userWith(100);
+  const at = podkeep.clock.now();
+  await podkeep.sql(`delete from subscriptions where user_id = ${user_id} and id <= 80`);
+  const removed = `'deleted', 'subscribed', 'token', 'phone'`;
+  await insertMany(80, `history (${CHANGE})`, `${user_id}, ${at} + n / 2, n % 2, ${at} + n, n, ${removed}`);
+  await insertMany(
+    MANY,
+    `history (${CHANGE})`,
+    `${user_id}, ${at + 100} + n / 2, n % 2, ${at + 100} + n, 90, 'moved', 'subscribed', 'page', 'laptop'`,
+  );
+  const noticed = (since: number) => listMassRemovals(podkeep.app, actAsUser(user_id), since);
+  expect(await noticed(at - 1)).toMatchObject([{ removed: 80 }]);
+  expect(await noticed(at + 200)).toEqual([]);
 });
