@@ -16,6 +16,7 @@ import {
 } from "../store/episode-actions.ts";
 import { countEpisodesOf } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
+import { PAGE } from "../store/rows.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import { readStream } from "./client-cursor.ts";
@@ -25,7 +26,6 @@ import { writerFor } from "./device-list.ts";
 
 /** Overlap in seconds for clients that can't be identified: they get recent actions twice rather than never. */
 const UNKNOWN_MARGIN = 2 * 60;
-const PAGE = 500;
 /** The number of no client. */
 const NONE = -1;
 

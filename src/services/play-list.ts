@@ -8,12 +8,13 @@ import { hasWords, wordsOf } from "../domain/search-words.ts";
 import {
   findEntries,
   findPlace,
+  listPlacesOfEpisode,
   listPlayers as listPlayersOf,
-  listPlaysOfEpisode,
   listPlays as listRows,
   listTexts,
 } from "../store/play-list.ts";
-import { nextTurn } from "../turns.ts";
+import { PAGE } from "../store/rows.ts";
+import { mapInTurns, nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { BEGIN, episodeName, type NamedEpisode } from "./listening.ts";
@@ -27,9 +28,9 @@ export interface PlayEntry extends NamedEpisode, Omit<Play, "client"> {
 }
 
 const END: PlayPosition = { begun_at: Number.MAX_SAFE_INTEGER, id: 0 };
-/** How many plays are examined for one page. */
-const FILTERED = 10_000;
-const SEARCHED = 4000;
+/** How many plays are examined for one page, and how many of them at a time. */
+const FILTERED = { all: 10_000, piece: 2000 };
+const SEARCHED = { all: 4000, piece: 250 };
 
 interface PlayQuery {
   /** The last play of the page before. */
@@ -57,28 +58,53 @@ export function listPlays(
 ): Promise<PlayPage> {
   const words = wordsOf(search);
   const isFiltered = podcast !== 0 || by !== "" || words.length > 0;
-  const examined = words.length > 0 ? SEARCHED : FILTERED;
+  const filters = { user_id, podcast, by };
   return database.read(async (tx) => {
-    const place = { user_id, ...placeOf(after) };
-    const [end] = isFiltered ? await findPlace(tx, { ...place, skip: examined - 1 }) : [];
-    const page = { ...place, from: end?.begun_at ?? BEGIN, podcast, by, limit: limit + 1 };
-    const rows = words.length > 0 ? await searchPlays(tx, page, words) : await listRows(tx, page);
-    const found = rows.filter((row) => !end || !isAfter(row, end)).map(entryOf);
-    const plays = found.slice(0, limit);
-    return { plays, next: (found.length > limit ? plays.at(-1) : end) ?? null };
+    if (!isFiltered) {
+      const rows = await listRows(tx, { ...filters, ...spanOf(after, null), limit: limit + 1 });
+      return pageOf(rows, limit, null);
+    }
+    const { all, piece } = words.length > 0 ? SEARCHED : FILTERED;
+    const found: Row[] = [];
+    let place: PlayPosition | null = after;
+    for (let examined = 0; place && examined < all && found.length <= limit; examined += piece) {
+      const [end]: PlayPosition[] = await findPlace(tx, { user_id, ...placeOf(place), skip: piece - 1 });
+      const page = { ...filters, ...spanOf(place, end ?? null), limit: limit + 1 - found.length };
+      const rows = words.length > 0 ? await searchPlays(tx, page, words) : await listRows(tx, page);
+      found.push(...rows);
+      place = end ?? null;
+    }
+    return pageOf(found, limit, place);
   });
+}
+
+/** @param rows more than `limit`, if there are more @param end where the next page starts otherwise */
+function pageOf(rows: Row[], limit: number, end: PlayPosition | null): PlayPage {
+  const plays = rows.slice(0, limit).map(entryOf);
+  return { plays, next: rows.length > limit ? (plays.at(-1) ?? null) : end };
 }
 
 /** Finds first which plays have the words, because their other columns would take as long again. */
 async function searchPlays(tx: Tx, page: Parameters<typeof listRows>[1], words: string[]) {
-  const texts = await listTexts(tx, { ...page, limit: SEARCHED });
-  const found = texts.filter((row) => hasWords(textOf(row), words)).slice(0, page.limit);
-  const rows = await findEntries(tx, { user_id: page.user_id }, found.map(placeOf));
+  const texts = await listTexts(tx, { ...page, limit: SEARCHED.piece });
+  const has = await mapInTurns(texts, (row) => hasWords(textOf(row), words));
+  const found = texts.filter((_, n) => has[n]).slice(0, page.limit);
+  return listEntries(tx, page.user_id, found);
+}
+
+/** The plays at these places, the latest first. */
+async function listEntries(tx: Tx, user_id: number, places: PlayPosition[]): Promise<Row[]> {
+  const rows = await findEntries(tx, { user_id }, places.map(placeOf));
   return rows.sort((a, b) => b.begun_at - a.begun_at || b.id - a.id);
 }
 
 const placeOf = ({ begun_at, id }: PlayPosition) => ({ begun_at, id });
-const isAfter = (a: PlayPosition, b: PlayPosition) => a.begun_at === b.begun_at && a.id < b.id;
+/** @param end the last play of it; null for all that there are */
+const spanOf = (after: PlayPosition, end: PlayPosition | null) => ({
+  ...placeOf(after),
+  from: end?.begun_at ?? BEGIN,
+  from_id: end?.id ?? 0,
+});
 
 /** What a search looks for words in. */
 function textOf(play: Pick<PlayEntry, "title" | "feed_url" | "episode_title" | "episode_url">): string {
@@ -100,9 +126,8 @@ export function listEpisodePlays(
   { episode, after = END, limit }: { episode: number; after?: PlayPosition | undefined; limit: number },
 ): Promise<PlayPage> {
   return database.read(async (tx) => {
-    const rows = await listPlaysOfEpisode(tx, { user_id, episode, ...placeOf(after), limit: limit + 1 });
-    const plays = rows.slice(0, limit).map(entryOf);
-    return { plays, next: rows.length > limit ? (plays.at(-1) ?? null) : null };
+    const places = await listPlacesOfEpisode(tx, { user_id, episode, ...placeOf(after), limit: limit + 1 });
+    return pageOf(await listEntries(tx, user_id, places), limit, null);
   });
 }
 
@@ -115,9 +140,6 @@ export async function listPlayers({ database }: Context, { user_id }: Actor): Pr
   return rows.map(readChangedBy);
 }
 
-/** Plays in one part of a stream. */
-const PART = 500;
-
 /** All plays, the latest first, in parts. @param since only plays that began at that time or later */
 export async function* streamPlays(
   { database }: Context,
@@ -126,10 +148,10 @@ export async function* streamPlays(
 ): AsyncGenerator<PlayEntry[]> {
   let place: PlayPosition | undefined = END;
   while (place) {
-    const page = { user_id, ...placeOf(place), from: since, podcast: 0, by: "", limit: PART };
+    const page = { user_id, ...placeOf(place), from: since, from_id: 0, podcast: 0, by: "", limit: PAGE };
     const rows: PlayEntry[] = (await database.read((tx) => listRows(tx, page))).map(entryOf);
     yield podcast === undefined ? rows : rows.filter((row) => row.podcast === podcast);
-    place = rows.length === PART ? rows.at(-1) : undefined;
+    place = rows.length === PAGE ? rows.at(-1) : undefined;
     await nextTurn();
   }
 }

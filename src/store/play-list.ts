@@ -10,10 +10,10 @@ type Page = Place & { limit: number };
 
 const ofUser = (db: Kysely<Schema>, p: Owner) => db.selectFrom("plays").where("plays.user_id", "in", [p.user_id]);
 
+// As rows, because many plays can have begun at one time.
 const before = (db: Kysely<Schema>, p: Place) =>
   ofUser(db, p)
-    .where("plays.begun_at", "<=", p.begun_at)
-    .where((row) => row.or([row("plays.begun_at", "<", p.begun_at), row("plays.id", "<", p.id)]))
+    .where(sql<boolean>`(plays.begun_at, plays.id) < (${bigint(p.begun_at)}, ${bigint(p.id)})`)
     .orderBy("plays.begun_at", "desc")
     .orderBy("plays.id", "desc");
 
@@ -43,19 +43,16 @@ export const findPlace = statement((db, p: Place & { skip: number }) =>
   before(db, p).select(["plays.begun_at", "plays.id"]).limit(sql.lit(1)).offset(limitTo(p.skip)),
 );
 
-type Filtered = Page & { from: number; podcast: number; by: string };
+type Filtered = Page & { from: number; from_id: number; podcast: number; by: string };
 
 const filtered = (db: Kysely<Schema>, p: Filtered) =>
   withEpisodes(before(db, p))
-    .where("plays.begun_at", ">=", p.from)
-    .where(
-      sql<boolean>`(${bigint(p.podcast)} = 0 or plays.episode in (
-        select id from episodes where user_id in (${p.user_id}) and podcast = ${bigint(p.podcast)}))`,
-    )
+    .where(sql<boolean>`(plays.begun_at, plays.id) >= (${bigint(p.from)}, ${bigint(p.from_id)})`)
+    .where(sql<boolean>`${bigint(p.podcast)} in (0, episodes.podcast)`)
     .where(sql<boolean>`(cast(${p.by} as text) = '' or cast(${p.by} as text) in (actor_id, actor_label, actor_device))`)
     .limit(limitTo(p.limit));
 
-/** Plays from `from` up to a place in the list, the latest first. `podcast` 0 is all, `by` is a token id, label or device, or empty. */
+/** Plays from one place in the list up to another, the latest first. `podcast` 0 is all, `by` is a token id, label or device, or empty. */
 export const listPlays = statement((db, p: Filtered) => filtered(db, p).select(ENTRY));
 
 /** What a search of the same plays looks at. */
@@ -70,9 +67,12 @@ export const findEntries = bulkStatement((db, p: Owner, rows: Omit<Place, "user_
     .where(sql<boolean>`(plays.begun_at, plays.id) in (values ${numbersOf(rows, ["begun_at", "id"])})`),
 );
 
-/** The plays of one episode before a place, the latest first. */
-export const listPlaysOfEpisode = statement((db, p: Page & { episode: number }) =>
-  withEpisodes(before(db, p)).select(ENTRY).where("plays.episode", "=", p.episode).limit(limitTo(p.limit)),
+/** The places of an episode's plays before another one, the latest first. An index has them; nothing else is read of its plays. */
+export const listPlacesOfEpisode = statement((db, p: Page & { episode: number }) =>
+  before(db, p)
+    .select(["plays.begun_at", "plays.id"])
+    .where("plays.episode", "in", [p.episode])
+    .limit(limitTo(p.limit)),
 );
 
 /**

@@ -3,8 +3,10 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { actAsUser } from "../../src/services/actor.ts";
 import { listChanges } from "../../src/services/change-feed.ts";
 import { countFeeds } from "../../src/services/device-list.ts";
+import { readActions } from "../../src/services/episode-actions.ts";
 import { listHistory } from "../../src/services/history.ts";
 import { listMassRemovals } from "../../src/services/noticed-removals.ts";
+import { listEpisodePlays, listPlays, type PlayPosition, streamPlays } from "../../src/services/play-list.ts";
 import { listAddedBy } from "../../src/store/history.ts";
 import { PAGE } from "../../src/store/rows.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
@@ -133,4 +135,79 @@ test("a mass removal is noticed, however many changes came after it", async () =
   const noticed = (since: number) => listMassRemovals(podkeep.app, actAsUser(user_id), since);
   expect(await noticed(at - 1)).toMatchObject([{ removed: 80 }]);
   expect(await noticed(at + 200)).toEqual([]);
+});
+
+/** Plays of which sixteen began at one time, of a third of them by "phone", of two podcasts in turn. */
+async function insertPlays(user_id: number, count: number): Promise<void> {
+  await insertMany(
+    count,
+    "episodes (user_id, id, podcast, url)",
+    `${user_id}, n, n % 2 + 1, 'https://a.example/' || case when n % 5 = 0 then 'fifth' else 'other' end || n`,
+  );
+  await insertMany(
+    count,
+    "plays (user_id, id, episode, client, begun_at, ended_at, arrived_at, actor_kind, actor_label)",
+    `${user_id}, n, n, 1, n / 16 + 1, n, n, 'token', case when n % 3 = 0 then 'phone' else 'laptop' end`,
+  );
+}
+
+test.each<[string, object, (n: number) => boolean, number]>([
+  ["all plays", {}, () => true, 0],
+  ["plays of one podcast", { podcast: 2 }, (n) => n % 2 === 1, 10_000],
+  ["plays in one app", { by: "phone" }, (n) => n % 3 === 0, 10_000],
+  ["plays in one app, which has none,", { by: "tablet" }, () => false, 10_000],
+  ["plays with a word", { search: "fifth" }, (n) => n % 5 === 0, 4000],
+])("%s are listed once each, and examined so many for a page", async (_, filters, isListed, examined) => {
+  const user_id = await userWith(2);
+  const count = 12_345;
+  await insertPlays(user_id, count);
+  const all = newestFirst(count);
+  for (const limit of [PAGE, 2000]) {
+    let left = all;
+    for (let after: PlayPosition | undefined; left.length > 0; ) {
+      const { plays, next } = await listPlays(podkeep.app, actAsUser(user_id), { ...filters, limit, after });
+      const here = left.slice(0, examined || left.length);
+      const found = here.filter(isListed);
+      expect(plays.map(({ id }) => id)).toEqual(found.slice(0, limit));
+      const last = found.length > limit ? found[limit - 1] : here.length < left.length ? here.at(-1) : undefined;
+      expect(next?.id).toBe(last);
+      left = last === undefined ? [] : left.slice(left.indexOf(last) + 1);
+      after = next ?? undefined;
+    }
+  }
+});
+
+test.each([PAGE - 1, PAGE, PAGE + 1, 2 * PAGE])(
+  "%d plays of one episode are listed, and come in a stream",
+  async (count) => {
+    const user_id = await userWith(1);
+    await insertPlays(user_id, count);
+    await podkeep.sql(`update plays set episode = 1 where user_id = ${user_id}`);
+    const listed: number[] = [];
+    for (let after: PlayPosition | null | undefined; after !== null; ) {
+      const page = await listEpisodePlays(podkeep.app, actAsUser(user_id), { episode: 1, limit: 100, after });
+      listed.push(...page.plays.map(({ id }) => id));
+      after = page.next;
+    }
+    expect(listed).toEqual(newestFirst(count));
+    const streamed: number[] = [];
+    for await (const part of streamPlays(podkeep.app, actAsUser(user_id))) streamed.push(...part.map(({ id }) => id));
+    expect(streamed).toEqual(newestFirst(count));
+  },
+);
+
+test.each([PAGE - 1, PAGE, PAGE + 1, 2 * PAGE])("%d episode actions are told once each", async (count) => {
+  const user_id = await userWith(1);
+  await insertPlays(user_id, count);
+  await insertMany(
+    count,
+    "episode_actions (user_id, episode, kind, sent_at, acted_at, arrived_at)",
+    `${user_id}, n, 'play', n, n, n`,
+  );
+  await podkeep.sql(`update users set clock = ${count} where id = ${user_id}`);
+  const query = { since: 0, feed_url: null, aggregated: false, peek: false };
+  const { pages } = await readActions(podkeep.app, actAsUser(user_id), null, query);
+  const told: number[] = [];
+  for await (const page of pages ?? []) told.push(...page.map(({ arrived_at }) => arrived_at));
+  expect(told).toEqual(newestFirst(count).toReversed());
 });
