@@ -16,13 +16,13 @@ import type { SubscriptionChange } from "../domain/subscription-state.ts";
 import { endOf, type Millis } from "../domain/sync-window.ts";
 import type { StoredRows, WorkingSet } from "../domain/working-set.ts";
 import { findCursor } from "../store/cursors.ts";
-import { deleteActions, deleteActionsOf, lastArrived, renewActions, saveActions } from "../store/episode-actions.ts";
+import { deleteActions, lastArrived, renewActions, saveActions } from "../store/episode-actions.ts";
 import {
   deleteEpisodes,
-  deleteEpisodesOf,
   findEpisodesByGuid,
   findEpisodesByUrl,
   listEpisodesOf,
+  listIdsOf,
   moveEpisodes,
   saveEpisodes,
 } from "../store/episodes.ts";
@@ -208,9 +208,16 @@ export async function renewForClient(
   await renewPodcasts(user, [...new Set(podcasts)]);
 }
 
+/** Episodes that are deleted in one statement. */
+const DELETED = 128;
+
 /** Deletes all that is known of a subscription's episodes. */
 export async function deletePodcast({ tx, user_id }: UserTx, podcast: number): Promise<void> {
-  await deleteActionsOf(tx, { user_id, podcast });
-  await deletePlaysOf(tx, { user_id, podcast });
-  await deleteEpisodesOf(tx, { user_id, podcast });
+  for (let count = DELETED; count === DELETED; ) {
+    const episodes = await listIdsOf(tx, { user_id, podcast, limit: DELETED });
+    await deleteActions(tx, { user_id }, episodes);
+    await deletePlaysOf(tx, { user_id }, episodes);
+    await deleteEpisodes(tx, { user_id }, episodes);
+    count = episodes.length;
+  }
 }

@@ -2,7 +2,6 @@
 import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-import { episodesOf } from "./episodes.ts";
 import { bigint, columnOf, saveRows } from "./rows.ts";
 
 /** `client`: whose own actions are left out; -1 for none. */
@@ -101,13 +100,6 @@ export const saveActions = saveRows("episode_actions", ["user_id"]);
 /** Deletes all actions on these episodes. */
 export const deleteActions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db.deleteFrom("episode_actions").where("user_id", "=", p.user_id).where("episode", "in", columnOf(rows, "id")),
-);
-
-export const deleteActionsOf = statement((db, p: Owner & { podcast: number }) =>
-  db
-    .deleteFrom("episode_actions")
-    .where("user_id", "=", p.user_id)
-    .where("episode", "in", () => episodesOf(db, p)),
 );
 
 /**

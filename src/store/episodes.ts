@@ -52,8 +52,7 @@ export const findEpisode = statement(
       where episodes.user_id in (${p.user_id}) and episodes.id = ${p.id}`,
 );
 
-/** The ids of all episodes of a podcast, for other statements. */
-export const episodesOf = (db: Kysely<Schema>, p: Owner & { podcast: number }) =>
+const episodesOf = (db: Kysely<Schema>, p: Owner & { podcast: number }) =>
   db
     .selectFrom("episodes")
     .select("episodes.id")
@@ -120,8 +119,9 @@ export const deleteEpisodes = bulkStatement((db, p: Owner, rows: { id: number }[
   db.deleteFrom("episodes").where("user_id", "=", p.user_id).where("id", "in", columnOf(rows, "id")),
 );
 
-export const deleteEpisodesOf = statement((db, p: Owner & { podcast: number }) =>
-  db.deleteFrom("episodes").where("user_id", "=", p.user_id).where("podcast", "=", p.podcast),
+/** The ids of some episodes of a podcast. */
+export const listIdsOf = statement((db, p: Owner & { podcast: number; limit: number }) =>
+  episodesOf(db, p).limit(limitTo(p.limit)),
 );
 
 /** The episodes that have this URL or guid. Reads all that the user has. */

@@ -2,8 +2,7 @@
 import { sql } from "kysely";
 import type { Owner, PlayTable } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-import { episodesOf } from "./episodes.ts";
-import { numbersOf, saveRows } from "./rows.ts";
+import { columnOf, numbersOf, saveRows } from "./rows.ts";
 
 /** Of each client and episode, the latest play that began no later than `at`. */
 export const findPlays = bulkStatement(
@@ -56,12 +55,9 @@ export const movePlays = bulkStatement(
       where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1`,
 );
 
-/** Deletes the plays of all episodes of a podcast. */
-export const deletePlaysOf = statement((db, p: Owner & { podcast: number }) =>
-  db
-    .deleteFrom("plays")
-    .where("user_id", "=", p.user_id)
-    .where("episode", "in", () => episodesOf(db, p)),
+/** Deletes the plays of episodes. */
+export const deletePlaysOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
+  db.deleteFrom("plays").where("user_id", "=", p.user_id).where("episode", "in", columnOf(rows, "id")),
 );
 
 /** Deletes some plays that began before a time, the oldest first. */

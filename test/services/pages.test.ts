@@ -4,9 +4,11 @@ import { actAsUser } from "../../src/services/actor.ts";
 import { listChanges } from "../../src/services/change-feed.ts";
 import { countFeeds } from "../../src/services/device-list.ts";
 import { readActions } from "../../src/services/episode-actions.ts";
+import { deletePodcast } from "../../src/services/episode-rows.ts";
 import { listHistory } from "../../src/services/history.ts";
 import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { listEpisodePlays, listPlays, type PlayPosition, streamPlays } from "../../src/services/play-list.ts";
+import { transact } from "../../src/services/transact.ts";
 import { listAddedBy } from "../../src/store/history.ts";
 import { PAGE } from "../../src/store/rows.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
@@ -210,4 +212,27 @@ test.each([PAGE - 1, PAGE, PAGE + 1, 2 * PAGE])("%d episode actions are told onc
   const told: number[] = [];
   for await (const page of pages ?? []) told.push(...page.map(({ arrived_at }) => arrived_at));
   expect(told).toEqual(newestFirst(count).toReversed());
+});
+
+test.each([127, 128, 129, 300])("a deletion removes %d episodes and all their plays, and no others", async (count) => {
+  const user_id = await userWith(2);
+  // The second podcast keeps half of them.
+  await insertPlays(user_id, 2 * count);
+  await insertMany(
+    3000,
+    "plays (user_id, id, episode, client, begun_at, ended_at, arrived_at, actor_kind)",
+    `${user_id}, 10000 + n, 2, 1, 5, n, n, 'token'`,
+  );
+  await insertMany(
+    2 * count,
+    "episode_actions (user_id, episode, kind, sent_at, acted_at, arrived_at)",
+    `${user_id}, n, 'play', n, n, n`,
+  );
+  const actor = actAsUser(user_id);
+  await transact(podkeep.app, actor, (user) => deletePodcast(user, 1));
+  const kept = Array.from({ length: count }, (_, n) => 2 * n + 1);
+  for (const [table, column] of Object.entries({ episodes: "id", episode_actions: "episode", plays: "episode" })) {
+    const rows = await podkeep.sql(`select ${column} as id from ${table} where user_id = ${user_id} order by 1`);
+    expect(rows.map(({ id }) => id)).toEqual(kept);
+  }
 });
