@@ -1,5 +1,6 @@
 // The installed systemd service.
-import { resolve } from "node:path";
+import { statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { Place } from "../config/service.ts";
 import type { Config } from "../config/settings.ts";
 import { readServiceStatus } from "../systemd/status.ts";
@@ -25,10 +26,23 @@ export function checkService({ backup_dir }: Pick<Config, "backup_dir">, place: 
   // The account's own service may write wherever the account may.
   const directory = resolve(backup_dir);
   if (!isOwn && ![DATA_DIRECTORY, ...writable].some((one) => isIn(directory, one))) {
-    const advice = `${control} edit podkeep: under [Service], ReadWritePaths=-${directory} (podkeep help install)`;
+    const wanted = mountPointOf(directory) ?? directory;
+    const advice = `${control} edit podkeep: under [Service], ReadWritePaths=-${wanted} (podkeep help install)`;
     findings.push(problem(ABOUT, `systemd keeps it from writing backups to ${directory}`, advice));
   }
   return findings.length > 0 ? findings : [ok(ABOUT, `it is ${state}, and starts at boot`)];
 }
 
 const isIn = (path: string, directory: string) => `${path}/`.startsWith(`${directory.replace(/\/+$/, "")}/`);
+
+/** Where the disk of a directory is mounted; null if it is the system's, or the directory is not there or can't be looked at. */
+function mountPointOf(directory: string): string | null {
+  try {
+    const { dev } = statSync(directory);
+    let top = directory;
+    while (top !== dirname(top) && statSync(dirname(top)).dev === dev) top = dirname(top);
+    return top === dirname(top) ? null : top;
+  } catch {
+    return null;
+  }
+}

@@ -248,11 +248,12 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
   });
 
   test("sudo podkeep doctor finds a service that failed, is off at boot, or can't write its backups", async () => {
-    const found = () => {
+    const findings = () => {
       const { out } = machine.admin("sudo", "podkeep", "doctor", "--json");
-      const findings: { about: string; state: string; detail: string }[] = JSON.parse(out);
-      return findings.filter(({ about }) => about === "service").map(({ state, detail }) => [state, detail]);
+      const all: { about: string; state: string; detail: string; advice: string | null }[] = JSON.parse(out);
+      return all.filter(({ about }) => about === "service");
     };
+    const found = () => findings().map(({ state, detail }) => [state, detail]);
     expect(found()).toEqual([["ok", "it is active, and starts at boot"]]);
     systemctl("disable", "podkeep");
     expect(found()).toEqual([["warning", "it does not start at boot (disabled)"]]);
@@ -265,6 +266,11 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
       ["problem", "it failed (exit code 3)"],
       ["problem", "systemd keeps it from writing backups to /srv/backup"],
     ]);
+    expect(findings().at(-1)?.advice).toContain("ReadWritePaths=-/srv/backup (");
+    done(machine.root("mount", "-t", "tmpfs", "none", "/srv"));
+    done(machine.root("mkdir", "-p", "/srv/backup"));
+    expect(findings().at(-1)?.advice).toContain("ReadWritePaths=-/srv (");
+    done(machine.root("umount", "/srv"));
     override("ReadWritePaths=-/srv");
     expect(found()).toEqual([["problem", "it failed (exit code 3)"]]);
     override("");
