@@ -22,8 +22,8 @@ const ATTEMPTS = 10;
 
 /**
  * Copies the database while others read and write it. The copy is compact, of mode 0600, checked and on disk.
- * @throws DomainError "conflict" if `to` exists, "config" if the database is damaged or not ours, "unavailable" if `to`
- * can't be written, or the disk of `file` is full; then nothing of it is left
+ * @throws DomainError "conflict" if `to` exists, "config" if the database is damaged or not ours, "unavailable" if it
+ * is being created, `to` can't be written, or the disk of `file` is full; then nothing of it is left
  */
 export function copyDatabase(file: string, to: string): Contents {
   if (existsSync(to)) throw new DomainError("conflict", `${to} exists already: choose another name`);
@@ -77,6 +77,10 @@ function removeIfPossible(file: string): void {
 function copyInto(file: string, partial: string): Contents {
   const [witness, source] = [openSource(file), openSource(file)];
   try {
+    // A database gets its tables and the mark that it is ours in one transaction.
+    if (firstValue(source, "select count(*) from sqlite_schema") === 0) {
+      throw new DomainError("unavailable", `${file} holds nothing yet: try again once the server has started`);
+    }
     if (!isOurs(source)) throw new DomainError("config", `${file} is not a podkeep database`);
     witness.run("begin");
     firstValue(witness, "select count(*) from sqlite_schema");

@@ -49,6 +49,15 @@ test("a backup is created and verified while the server runs", async () => {
   await server.stop();
 });
 
+test("a backup of a database that the server is just creating says to try again", async () => {
+  const created = openProgram();
+  writeFileSync(join(created.data, "podkeep.db"), "");
+  const { code, err } = await created.run(["backup", "create"]);
+  expect([code, err]).toEqual([1, expect.stringContaining("podkeep.db holds nothing yet: try again")]);
+  expect(existsSync(join(created.data, "backups")) ? readdirSync(join(created.data, "backups")) : []).toEqual([]);
+  created.close();
+});
+
 test("a backup is restored from a pipe", async () => {
   const file = join(folder, "copy.db");
   await backup("create", file);
