@@ -4,7 +4,6 @@ import type { Database } from "../db/database.ts";
 import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import type { HistoryPosition } from "../domain/history.ts";
 import { ACTOR, bigint, insertRows, joinPages, PAGE, readPages, readRows } from "./rows.ts";
 
 export const insertHistory = insertRows("history", ["user_id", "at", ...ACTOR]);
@@ -14,7 +13,7 @@ const LATEST = Number.MAX_SAFE_INTEGER - 1;
 
 type Position = Owner & { changed_at: number; seq: number; limit: number };
 
-export const placeOf = ({ changed_at, seq }: HistoryPosition): HistoryPosition => ({ changed_at, seq });
+export const placeOf = ({ changed_at, seq }: Pick<HistoryTable, "changed_at" | "seq">) => ({ changed_at, seq });
 
 const isBefore = (row: ExpressionBuilder<Schema, "history">, p: Position) =>
   row.or([
