@@ -18,7 +18,7 @@ export interface App extends Context {
   log: Logger;
   metrics: Metrics | undefined;
   worker: DeletionWorker;
-  /** Waits for deletions in progress, then closes the database. */
+  /** Waits for deletions and looks for mass removals in progress, then closes the database. */
   close(): Promise<void>;
 }
 
@@ -68,6 +68,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     worker,
     async close() {
       await worker.stop();
+      await context.removals.idle();
       await database.close();
     },
   };

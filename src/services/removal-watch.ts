@@ -24,6 +24,8 @@ interface Removals {
 export interface RemovalWatch {
   /** Notes what somebody has changed in one transaction, which is durable. */
   note(by: Remover, changes: Change[]): void;
+  /** Resolves when it looks at nothing any more. */
+  idle(): Promise<void>;
 }
 
 const MESSAGE = "an app removed most of a list";
@@ -55,6 +57,7 @@ export function createRemovalWatch(
 
   /** Removals that wait for the next look at what an app does, by user and app. */
   const waiting = new Map<string, Removals | null>();
+  const watching = new Set<Promise<void>>();
 
   /** Looks once at all removals that were noted during the last look. */
   async function watch(key: string, by: Remover, first: Removals): Promise<void> {
@@ -82,7 +85,13 @@ export function createRemovalWatch(
         waiting.set(key, noted);
         return;
       }
-      watch(key, by, noted).catch((error) => log.error({ reason: messageOf(error) }, "removals can't be counted"));
+      const watched = watch(key, by, noted)
+        .catch((error) => log.error({ reason: messageOf(error) }, "removals can't be counted"))
+        .finally(() => watching.delete(watched));
+      watching.add(watched);
+    },
+    async idle() {
+      while (watching.size > 0) await Promise.all(watching);
     },
   };
 }

@@ -15,14 +15,16 @@ setDefaultTimeout(PATIENCE);
 const HOUR = 60 * MINUTE;
 
 const warnings: unknown[] = [];
+const errors: unknown[] = [];
 let massRemovals = 0;
 let server: TestApp;
 let user: TestUser;
 beforeEach(async () => {
-  warnings.length = massRemovals = 0;
+  warnings.length = errors.length = massRemovals = 0;
   const ignore = () => {};
   const warn = (...line: unknown[]) => warnings.push(line);
-  const log = { debug: ignore, info: ignore, error: ignore, warn, isLevelEnabled: () => true };
+  const error = (...line: unknown[]) => errors.push(line);
+  const log = { debug: ignore, info: ignore, error, warn, isLevelEnabled: () => true };
   const metrics = {
     served: ignore,
     unauthorized: ignore,
@@ -61,7 +63,7 @@ describe("an app that removes most of a list", () => {
   /** Lets the list be counted. */
   async function settle(expected: number): Promise<void> {
     await until(() => warnings.length >= expected);
-    for (let reads = 0; reads < 10; reads++) await removals();
+    await server.app.removals.idle();
     expect(warnings).toHaveLength(expected);
   }
 
@@ -124,6 +126,7 @@ describe("an app that removes most of a list", () => {
       await patchSubscription(servers[n % 2]!, actor, guid, { is_subscribed: false });
       later(n < 7 ? MINUTE : 50 * MINUTE);
     }
+    for (const { removals } of servers) await removals.idle();
     await settle(1);
     expect(warnings).toMatchObject([[{ token: phone.token_id, of: 12 }, expect.any(String)]]);
     expect(massRemovals).toBe(1);
@@ -139,13 +142,20 @@ describe("an app that removes most of a list", () => {
     };
     const watch = createRemovalWatch({ clock: app.clock, database: { read } }, app.log, app.metrics);
     const by = { ...actAsUser(user.id), kind: "token", id: phone.token_id } as const;
-    const quiet = { ...app, removals: { note: () => {} } };
+    const quiet = { ...app, removals: { note: () => {}, idle: async () => {} } };
     for (const guid of guids.slice(0, 6)) await patchSubscription(quiet, by, guid, { is_subscribed: false });
     const { changed_at } = (await entries())[0]!;
     const one = { changed_at, seq: 0, subscription: 1, feed_url: null, guid: null, merged_into: null, title: null };
     for (let n = 0; n < 100; n++) watch.note(by, [{ ...one, what: "unsubscribed", before: "subscribed" }]);
-    for (let last = -1; last !== reads; await Bun.sleep(200)) last = reads;
+    await watch.idle();
     expect(reads).toBeLessThan(10);
+  });
+
+  test("is logged by a server that stops just then", async () => {
+    for (const guid of guids) await phone.remove(guid);
+    await server.drain();
+    await server.reopen();
+    expect([warnings.length, errors]).toEqual([1, []]);
   });
 
   test("is looked for in a long history with turns for the requests of others", async () => {
