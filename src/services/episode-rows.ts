@@ -27,7 +27,7 @@ import {
   saveEpisodes,
 } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
-import { deletePlaysOf, movePlays } from "../store/plays.ts";
+import { deletePlays, movePlays } from "../store/plays.ts";
 import { rowsOf } from "../store/rows.ts";
 import type { UserTx } from "./transact.ts";
 
@@ -216,7 +216,7 @@ export async function deletePodcast({ tx, user_id }: UserTx, podcast: number): P
   for (let count = DELETED; count === DELETED; ) {
     const episodes = await listIdsOf(tx, { user_id, podcast, limit: DELETED });
     await deleteActions(tx, { user_id }, episodes);
-    await deletePlaysOf(tx, { user_id }, episodes);
+    await deletePlays(tx, { user_id }, episodes);
     await deleteEpisodes(tx, { user_id }, episodes);
     count = episodes.length;
   }

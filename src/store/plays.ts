@@ -56,7 +56,7 @@ export const movePlays = bulkStatement(
 );
 
 /** Deletes the plays of episodes. */
-export const deletePlaysOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
+export const deletePlays = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db.deleteFrom("plays").where("user_id", "=", p.user_id).where("episode", "in", columnOf(rows, "id")),
 );
 

@@ -31,7 +31,7 @@ import { findHoldings, listToResend } from "../../src/store/holdings.ts";
 import { sumByPodcast, sumSpans } from "../../src/store/listening-hours.ts";
 import { findLoginToken, listFamily } from "../../src/store/login-tokens.ts";
 import { findEntries, findLatestPlays, findPlace, listPlacesOfEpisode, listPlays } from "../../src/store/play-list.ts";
-import { deletePlaysOf, extendPlays, findPlays, movePlays } from "../../src/store/plays.ts";
+import { deletePlays, extendPlays, findPlays, movePlays } from "../../src/store/plays.ts";
 import { findActions } from "../../src/store/sync-actions.ts";
 import {
   findEntities,
@@ -387,7 +387,7 @@ test.each<[string, (tx: Tx) => Promise<unknown>]>([
   [
     "what a deletion removes",
     (tx) =>
-      deletePlaysOf(
+      deletePlays(
         tx,
         owner(),
         many((id) => ({ id })),
