@@ -1,4 +1,4 @@
-// The thread of another user, who polls and adds: what the benchmark itself sends meanwhile must not keep it waiting.
+// The thread of another user, who polls and adds: what the benchmark itself sends in that time must not keep it waiting.
 import { ask, emptyPoll } from "./client.ts";
 import { threadTimeOf } from "./processor-time.ts";
 

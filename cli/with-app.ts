@@ -28,7 +28,7 @@ export async function withApp<T>(
   }
 }
 
-/** The same for work on one user's data, by the command. @throws DomainError "not_found" if there is no such user */
+/** The same for work on one user's data, by the command. @throws DomainError "not_found" for an unknown user */
 export const withUser = <T>(command: Command, user: string, work: (app: App, actor: Actor) => Promise<T>): Promise<T> =>
   withApp(command, async (app) => work(app, await actAsAdmin(app, user, pathOf(command))));
 

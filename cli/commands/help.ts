@@ -120,7 +120,7 @@ function commandFor(document: string): string | undefined {
   return topic && `podkeep help ${topic}`;
 }
 
-/** @throws CommanderError if there is no such command */
+/** @throws CommanderError for an unknown command */
 function find(program: Command, path: (string | undefined)[]): Command {
   let found = program;
   for (const name of path.filter((name) => name !== undefined)) {

@@ -35,7 +35,7 @@ export interface Database {
    */
   findLoss(): string | null;
   status(): Promise<DatabaseStatus>;
-  /** Numbers new users from now on after those that a copy brought, on the engine that doesn't do so by itself. */
+  /** Numbers new users from now on after those that a copy brought, on the engine that doesn't do so. */
   numberAfterCopy?(): Promise<void>;
   /** Waits for running transactions, then closes the connections. */
   close(): Promise<void>;

@@ -59,7 +59,7 @@ function readTime(value: unknown): number | null {
 
 const fromNumber = (value: number) => Math.round(value < LATEST_SECOND ? value * 1000 : value);
 
-/** Reads seconds, which some apps send as text; null if there are none. Nextcloud's server writes that as -1. */
+/** Reads seconds, which some apps send as text; null without them. Nextcloud's server writes that as -1. */
 function readSeconds(value: unknown): number | null {
   // An object can have no number at all, and Number() throws.
   const seconds = typeof value === "object" ? Number.NaN : Math.round(Number(value));

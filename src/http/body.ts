@@ -32,7 +32,7 @@ const SHORT = 64 * 1024;
 /** Bytes of a piece of a body that is waited for alone. */
 const SMALL = 4096;
 
-/** Encodings of compressed bodies (RFC 9110, 8.4.1); others that clients name are none, such as UTF-8. */
+/** Encodings of compressed bodies (RFC 9110, 8.4.1); clients name others too, such as UTF-8. */
 const COMPRESSED = /\b(?:gzip|deflate|compress|br|zstd)\b/i;
 
 /** Bytes that the running requests of each user hold, and of each request; more than one server may share them. */
@@ -140,7 +140,7 @@ async function* chunksOf(c: Context<HttpEnv>): AsyncGenerator<Uint8Array> {
 
 /**
  * After a small piece of a body, waits for what else arrives in this turn: the runtime then gives all of it together. Asked at
- * once, it gives each chunk of a chunked body by itself, and a megabyte can be a million.
+ * once, it gives each chunk of a chunked body separately, and a megabyte can be a million.
  */
 const waitForMore = ({ length }: Uint8Array) => (length < SMALL ? nextTurn() : undefined);
 

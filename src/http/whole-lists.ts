@@ -146,7 +146,7 @@ function respondWith(c: Context<HttpEnv>, body: ReadableStream | string | null):
   c.res = new Response(body, res);
 }
 
-/** Streams a body. @param end is called when it was read, or nobody reads it any more */
+/** Streams a body. @param end is called when it was read, or its reader is gone */
 function streamWhile(
   body: AsyncIterator<Uint8Array>,
   signal: AbortSignal,

@@ -37,7 +37,7 @@ export const actAsUser = (user_id: number, label: string | null = null, device: 
   return { user_id, kind: "session", id: null, label, device, scope: "write" };
 };
 
-/** An admin who acts for a user by a command. @throws DomainError "not_found" if there is no such user */
+/** An admin who acts for a user by a command. @throws DomainError "not_found" for an unknown user */
 export async function actAsAdmin(context: Context, user: string, label: string): Promise<Actor> {
   const { id } = await requireUser(context, user);
   return { user_id: id, kind: "admin", id: null, label, device: null, scope: "write" };

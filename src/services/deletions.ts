@@ -63,7 +63,7 @@ export async function getDeletion(
   return { ...readDeletion(row), clock: row.clock };
 }
 
-/** Lists all users' deletions, oldest first. @throws DomainError "not_found" if there is no such user */
+/** Lists all users' deletions, oldest first. @throws DomainError "not_found" for an unknown user */
 export async function listDeletions(
   context: Context,
   { user, status }: { user?: string | undefined; status?: DeletionStatus | undefined } = {},

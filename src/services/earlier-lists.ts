@@ -59,7 +59,7 @@ export async function listSubscribedAt(
     for (const row of changes) undoChange(past, changeOf(row));
     await nextTurn();
   }
-  // What was deleted meanwhile is missing.
+  // What was deleted since then is missing.
   await database.read((tx) => findMoment(tx, user_id, { before: from }, now));
   return [...past.values()].filter(({ status }) => status === "subscribed");
 }

@@ -16,7 +16,7 @@ const BY_HAND = -1;
 /**
  * Sets the position of an episode for every app: a play of now, by the actor. All devices get it at their next sync.
  * @param position in seconds; null to mark it as finished: at the length that an app sent, else the feed
- * @throws DomainError "not_found" if there is no such episode, "invalid" for a position that the episode does not have
+ * @throws DomainError "not_found" for an unknown episode, "invalid" for a position that the episode does not have
  */
 export function setPosition(
   context: Context,

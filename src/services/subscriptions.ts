@@ -175,7 +175,7 @@ export function patchSubscription(
 /**
  * Requests the deletion of a subscription; while one is pending, returns the same id.
  * @returns the deletion's id
- * @throws DomainError "not_found" if there is no such subscription, or it was deleted already
+ * @throws DomainError "not_found" for an unknown subscription, or one that was deleted already
  */
 export async function requestDeletion(context: Context, actor: Actor, guid: string): Promise<number> {
   const deletion = await transact(context, actor, async ({ tx, user_id, nextDeletion }) => {

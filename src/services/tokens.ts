@@ -139,7 +139,7 @@ export async function withTemporaryToken<T>(context: Context, work: (token: stri
 export const isLive = (token: { revoked_at: number | null; expires_at: number | null }, now: number) =>
   token.revoked_at === null && (token.expires_at === null || token.expires_at > now);
 
-/** Lists tokens without their secrets. @throws DomainError "not_found" if there is no such user */
+/** Lists tokens without their secrets. @throws DomainError "not_found" for an unknown user */
 export async function listTokens(context: Context, user?: string) {
   const name = user === undefined ? null : (await requireUser(context, user)).name;
   const rows = await context.database.read((tx) => listRows(tx, {}));

@@ -31,7 +31,7 @@ type Counters = Awaited<ReturnType<typeof lockUser>>[number];
 
 /**
  * Runs `work` with the user's row locked, and stores the timestamps and ids that it took. `work` may run more than once.
- * @throws DomainError "unauthorized" if the actor may only read, "not_found" if there is no such user
+ * @throws DomainError "unauthorized" if the actor may only read, "not_found" for an unknown user
  */
 export function transact<T>(
   context: Pick<Context, "database" | "clock">,

@@ -119,7 +119,7 @@ export async function requireUser({ database }: Context, name: string): Promise<
   return user;
 }
 
-/** The name of a user; undefined if there is no such user. */
+/** The name of a user; undefined for an unknown user. */
 export async function findUserName(
   { database }: Pick<Context, "database">,
   user_id: number,

@@ -167,7 +167,7 @@ const readSpan = (read: Database["read"], { user_id, from, to }: Span) =>
     placeOf,
   );
 
-/** Reads all changes between two timestamps, newest first, each page by a read transaction of its own. */
+/** Reads all changes between two timestamps, newest first, each page in its own read transaction. */
 export const readChanges = (database: Database, span: Span) => readSpan((work) => database.read(work), span);
 
 /** All changes from a timestamp on, newest first. */

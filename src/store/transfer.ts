@@ -45,7 +45,7 @@ export const transfers = owned
     return {
       name: table.name,
       exported: exportedColumns(table),
-      /** Pages, each read by a read transaction of its own. */
+      /** Pages, each in its own read transaction. */
       pages: (database: Database, of: Owner) => pages((last) => database.read((tx) => listPage(tx, of, last))),
       list: (tx: Tx, of: Owner) => joinPages(pages((last) => listPage(tx, of, last))),
       insert: bulkStatement((_, __: Record<never, never>, rows: Row[]) =>

@@ -159,7 +159,7 @@ const headers = fc.record(
 
 const YEAR = 365 * 24 * 60 * 60_000;
 
-/** On a machine without a clock of its own, when it learns the time. */
+/** On a machine without its own clock, when it learns the time. */
 const jumps = fc.record({
   readings: fc.integer({ min: 1, max: 6 }),
   ms: fc.constantFrom(-1000, -60 * 60_000, -10 * YEAR, 60 * 60_000, 10 * YEAR),

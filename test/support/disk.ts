@@ -32,7 +32,7 @@ export function mountDisk(options: string): string {
 export function mountSilentDisk(): string | null {
   if (!CAN_MOUNT || !existsSync(FUSE)) return null;
   const folder = mkdtempSync(join(tmpdir(), "podkeep-disk-"));
-  // Nobody reads what the kernel asks.
+  // What the kernel asks is not read.
   const asked = openSync(FUSE, "r+");
   const options = "fd=3,rootmode=40000,user_id=0,group_id=0,allow_other";
   const { success } = Bun.spawnSync(["mount", "-i", "-t", "fuse", "-o", options, "silent", folder], {

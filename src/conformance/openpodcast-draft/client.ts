@@ -76,7 +76,7 @@ export const action = (kind: string, at: number, data: Record<string, unknown>):
   data,
 });
 
-/** One installation of an app, with a Client-ID of its own. */
+/** One installation of an app, with its own Client-ID. */
 export function draftClient(prober: Prober) {
   const { token } = prober.target;
   if (token === null) throw new NotApplicable("it needs a bearer token: add --token");

@@ -10,7 +10,7 @@ export type ForeignValue = string | number | null;
 export type ForeignRow = Record<string, ForeignValue>;
 
 export interface ForeignDatabase {
-  /** The columns of a table; null if there is no such table. Views, virtual tables and computed columns don't count. */
+  /** The columns of a table; null without that table. Views, virtual tables and computed columns don't count. */
   columnsOf(table: string): string[] | null;
   /** Runs a statement that reads, and gives one row after the other. */
   rows(statement: string): Iterable<ForeignRow>;

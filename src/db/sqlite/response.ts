@@ -1,4 +1,4 @@
-// Whether a directory responds. A network disk that is gone keeps whoever reads it for days, and can't be interrupted.
+// Whether a directory responds. A network disk that is gone keeps its reader waiting for days, and can't be interrupted.
 import { resolve } from "node:path";
 import { DomainError } from "../../errors.ts";
 

@@ -92,7 +92,7 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     return c.redirect("/podcasts", 303);
   });
 
-  // The preview is a page of its own, to which the Back button leads.
+  // The preview has its own page, to which the Back button leads.
   http.get("/history/restore", async (c) => {
     const query = c.req.query();
     if ("as_of" in query || "before" in query) {
