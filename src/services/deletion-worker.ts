@@ -1,7 +1,5 @@
 // The deletion worker: carries out what is due, retries what failed, and gives up with a reason (P6).
 import { deleteSubscription, touchSubscription } from "../domain/subscription-rules.ts";
-import type { SubscriptionState } from "../domain/subscription-state.ts";
-import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import {
@@ -22,12 +20,9 @@ import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 const BATCH = 256;
 const INTERRUPTED = "the server stopped during the last attempt";
 
-interface Key {
+interface Due {
   user_id: number;
   id: number;
-}
-
-interface Due extends Key {
   attempts: number;
   /** The user's name, for the log. */
   user: string;
@@ -114,9 +109,10 @@ function findDue({ database, clock, config }: Context): Promise<Due[]> {
 
 // True if the deletion was taken, also if it then failed. Counting the attempt also sets its next time: the first process to
 // count has it until then, and if that process dies, it becomes due again.
-async function attempt(context: Context, log: Logger, { user_id, id, attempts, user }: Due): Promise<boolean> {
+async function attempt(context: Context, log: Logger, due: Due): Promise<boolean> {
+  const { user_id, id, attempts, user } = due;
   const { database, config, clock } = context;
-  if (attempts >= config.deletion_attempts) return giveUp(context, log, { user_id, id, user }, INTERRUPTED);
+  if (attempts >= config.deletion_attempts) return giveUp(context, log, due, INTERRUPTED);
   try {
     const run_after = clock.now() + pauseAfter(attempts + 1, config);
     const counted = await database.write((tx) => countAttempt(tx, { user_id, id, attempts, run_after }), user_id);
@@ -126,32 +122,27 @@ async function attempt(context: Context, log: Logger, { user_id, id, attempts, u
     return false;
   }
   try {
-    const done = await finish(context, { user_id, id }, { status: "SUCCESS", message: null }, deleteSubscription);
+    const done = await finish(context, due, { status: "SUCCESS", message: null });
     if (done) log.info({ user, deletion: id }, "deletion done");
     return true;
   } catch (error) {
     const reason = messageOf(error);
     log.error({ user, deletion: id, attempt: attempts + 1, reason }, "deletion failed");
-    if (attempts + 1 >= config.deletion_attempts) return giveUp(context, log, { user_id, id, user }, reason);
+    if (attempts + 1 >= config.deletion_attempts) return giveUp(context, log, due, reason);
     await database.write((tx) => noteFailure(tx, { user_id, id, message: reason }), user_id).catch(() => {});
     return true;
   }
 }
 
-// The subscription moves in the change feed, so that apps which have removed it get it back.
-async function giveUp(
-  context: Context,
-  log: Logger,
-  { user, ...key }: Key & { user: string },
-  reason: string,
-): Promise<boolean> {
+async function giveUp(context: Context, log: Logger, due: Due, reason: string): Promise<boolean> {
+  const { id, user } = due;
   const message = `${reason} (attempt ${context.config.deletion_attempts}, the last one)`;
   try {
-    const done = await finish(context, key, { status: "FAILURE", message }, touchSubscription);
-    if (done) log.error({ user, deletion: key.id, reason: message }, "deletion given up");
+    const done = await finish(context, due, { status: "FAILURE", message });
+    if (done) log.error({ user, deletion: id, reason: message }, "deletion given up");
     return true;
   } catch (error) {
-    log.error({ user, deletion: key.id, reason: messageOf(error) }, "deletion can't be given up");
+    log.error({ user, deletion: id, reason: messageOf(error) }, "deletion can't be given up");
     return false;
   }
 }
@@ -166,20 +157,21 @@ function requesterOf(row: Requester, worker: Actor): Actor {
 // finished it.
 function finish(
   context: Context,
-  { user_id, id }: Key,
+  { user_id, id }: Due,
   outcome: { status: "SUCCESS" | "FAILURE"; message: string | null },
-  change: (set: WorkingSet, subscription: SubscriptionState) => void,
 ): Promise<boolean> {
+  const isDone = outcome.status === "SUCCESS";
   return transact(context, actAsWorker(user_id), async (user) => {
     const finished_at = context.clock.now();
     const [claimed] = await finishDeletion(user.tx, { user_id, id, ...outcome, finished_at });
     if (!claimed) return false;
     const set = await loadWorkingSet(user, { ids: [claimed.subscription] });
     const subscription = set.byId(claimed.subscription);
-    if (subscription) change(set, subscription);
-    const actor = outcome.status === "SUCCESS" ? requesterOf(claimed, user.actor) : user.actor;
+    // One that failed moves in the change feed, so that apps which have removed the subscription get it back.
+    if (subscription) (isDone ? deleteSubscription : touchSubscription)(set, subscription);
+    const actor = isDone ? requesterOf(claimed, user.actor) : user.actor;
     await saveWorkingSet({ ...user, actor }, set, context);
-    if (outcome.status === "SUCCESS") await deletePodcast(user, claimed.subscription);
+    if (isDone) await deletePodcast(user, claimed.subscription);
     return true;
   });
 }
