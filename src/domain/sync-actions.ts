@@ -95,9 +95,7 @@ export class ActionRules {
     let said = this.#said.get(subscription);
     if (!said) {
       const known = this.#current.get(subscription.id);
-      const before = known
-        ? refreshEntity(known, subscription.id, subscription)
-        : createEntity(subscription.id, subscription, "");
+      const before = known ? refreshEntity(known, subscription) : createEntity(subscription, "");
       said = { before, now: {} };
       this.#said.set(subscription, said);
     }

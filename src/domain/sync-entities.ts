@@ -22,18 +22,18 @@ export interface SyncEntity {
   client: string | null;
 }
 
-type Stored = Pick<SubscriptionState, "is_subscribed" | "subscription_changed" | "guid_changed" | "deleted">;
+type Stored = Pick<SubscriptionState, "id" | "is_subscribed" | "subscription_changed" | "guid_changed" | "deleted">;
 
 /** Whether it is on the list. */
 export const isOn = (stored: Stored) => statusOf(stored) === "subscribed";
 const statusTime = ({ subscription_changed, deleted }: Stored) => deleted ?? subscription_changed;
 
 /** What is known of a subscription that the draft has not told yet. */
-export function createEntity(id: number, state: Stored, sync_id: string): SyncEntity {
+export function createEntity(state: Stored, sync_id: string): SyncEntity {
   const said = statusTime(state);
   return {
     sync_id,
-    subscription: id,
+    subscription: state.id,
     changed_at: placeOf(state),
     left_at: null,
     left_url: null,
@@ -47,10 +47,10 @@ export function createEntity(id: number, state: Stored, sync_id: string): SyncEn
 }
 
 /** The entity, made fit if the subscription changed while the draft was off. */
-export function refreshEntity(entity: SyncEntity, id: number, state: Stored): SyncEntity {
+export function refreshEntity(entity: SyncEntity, state: Stored): SyncEntity {
   const on = isOn(state);
   if (entity.changed_at === placeOf(state) && on === (entity.unsubscribed_at === null)) return entity;
-  const now = createEntity(id, state, entity.sync_id);
+  const now = createEntity(state, entity.sync_id);
   if (on) return entity.unsubscribed_at === null ? { ...now, subscribed_at: entity.subscribed_at } : now;
   const unsubscribed_at = entity.unsubscribed_at ?? now.unsubscribed_at;
   return { ...now, subscribed_at: entity.subscribed_at, unsubscribed_at };
@@ -60,8 +60,8 @@ export function refreshEntity(entity: SyncEntity, id: number, state: Stored): Sy
 export function followChange(entity: SyncEntity | undefined, change: SubscriptionChange, sync_id: string): SyncEntity {
   const { before, changed_at } = change;
   const after = change.after as SubscriptionState;
-  if (!before || !entity) return { ...createEntity(after.id, after, entity?.sync_id ?? sync_id), changed_at };
-  const next = { ...refreshEntity(entity, after.id, before), changed_at, client: null };
+  if (!before || !entity) return { ...createEntity(after, entity?.sync_id ?? sync_id), changed_at };
+  const next = { ...refreshEntity(entity, before), changed_at, client: null };
   if (isOn(before) !== isOn(after)) {
     if (isOn(after)) Object.assign(next, { subscribed_at: changed_at, unsubscribed_at: null });
     else next.unsubscribed_at = changed_at;

@@ -73,7 +73,7 @@ export async function requireEntities({ tx, user_id }: UserTx, ids: number[]): P
   const wanted = rowsOf("id", ids);
   const found = await readEntities(tx, user_id, wanted);
   const missing = (await findSubscriptions(tx, { user_id }, wanted)).filter(({ id }) => !found.has(id));
-  const made = missing.map((row) => createEntity(row.id, stateOf(row), newId()));
+  const made = missing.map((row) => createEntity(stateOf(row), newId()));
   await saveEntities(tx, { user_id }, made);
   for (const one of made) found.set(one.subscription, one);
   return found;
@@ -122,7 +122,7 @@ async function readWithEntities<T>(
 
 /** A subscription as a client sees it. @param entity as it is stored, perhaps while the draft was off */
 export function showEntity(row: State, entity: SyncEntity): ShownEntity {
-  const { sync_id, subscribed_at, unsubscribed_at } = refreshEntity(entity, row.id, stateOf(row));
+  const { sync_id, subscribed_at, unsubscribed_at } = refreshEntity(entity, stateOf(row));
   return { sync_id, guid: row.guid, feed_url: row.feed_url, subscribed_at, unsubscribed_at };
 }
 
