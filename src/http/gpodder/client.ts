@@ -35,8 +35,11 @@ export function nameDeviceOf(c: Context<HttpEnv>, file: string): string {
   return id;
 }
 
-export const clientOf = (c: Context<HttpEnv>): Client =>
-  identifyClient(c.get("actor"), appNamed(productOf(c.req.raw), "gpodder"));
+/** The client of a request. @param file the last part of its path, which names the device; missing if the path has none */
+export function clientOf(c: Context<HttpEnv>, file?: string): Client {
+  if (file !== undefined) nameDeviceOf(c, file);
+  return identifyClient(c.get("actor"), appNamed(productOf(c.req.raw), "gpodder"));
+}
 
 /**
  * The client of a request whose path has no device; null if the password signs in and nothing names a device. An app that

@@ -4,7 +4,7 @@ import type { App } from "../../app.ts";
 import type { HttpEnv } from "../env.ts";
 import { receiveActions, sendActions } from "../sync-requests.ts";
 import { waitForEpisodes } from "../whole-lists.ts";
-import { clientIfNamed, clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
+import { clientIfNamed, clientOf, requireUserInPath } from "./client.ts";
 
 export function serveEpisodes(http: Hono<HttpEnv>, app: App): void {
   const path = "/api/2/episodes/:user";
@@ -16,7 +16,7 @@ export function serveEpisodes(http: Hono<HttpEnv>, app: App): void {
   );
   // As oPodSync has it.
   http.post("/api/2/episodes/:user/:device", requireUserInPath, async (c) => {
-    nameDeviceOf(c, c.req.param("device"));
-    return c.json({ timestamp: await receiveActions(c, app, () => clientOf(c)), update_urls: [] });
+    const client = clientOf(c, c.req.param("device"));
+    return c.json({ timestamp: await receiveActions(c, app, () => client), update_urls: [] });
   });
 }

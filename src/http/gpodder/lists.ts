@@ -13,7 +13,7 @@ import { listOf, requireFew, schemaFor } from "../limits.ts";
 import { sendOpml } from "../opml.ts";
 import { readJson } from "../sync-requests.ts";
 import { sendArray, sendParts, waitInLine } from "../whole-lists.ts";
-import { clientOf, nameDeviceOf, requireUserInPath } from "./client.ts";
+import { clientOf, requireUserInPath } from "./client.ts";
 
 /** A URL in a JSON list, or an object as in the list of a user. */
 const Url = z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]);
@@ -35,18 +35,16 @@ export function serveLists(http: Hono<HttpEnv>, app: App): void {
     });
     return sendArray(c, feeds.map(describe));
   });
-  http.put(whole, requireUserInPath, (c) => receiveList(c, app, c.req.param("user")));
+  http.put(whole, requireUserInPath, (c) => receiveList(c, app, clientOf(c), c.req.param("user")));
 
   const path = "/subscriptions/:user/:device";
   http.get(path, requireUserInPath, waitInLine, (c) => {
     const file = c.req.param("device");
-    nameDeviceOf(c, file);
-    return sendList(c, app, clientOf(c), file);
+    return sendList(c, app, clientOf(c, file), file);
   });
   http.put(path, requireUserInPath, (c) => {
     const file = c.req.param("device");
-    nameDeviceOf(c, file);
-    return receiveList(c, app, file);
+    return receiveList(c, app, clientOf(c, file), file);
   });
 }
 
@@ -68,10 +66,10 @@ async function sendList(c: Context<HttpEnv>, app: App, client: Client | null, fi
   return sendOpml(c, app, feeds);
 }
 
-async function receiveList(c: Context<HttpEnv>, app: App, file: string): Promise<Response> {
+async function receiveList(c: Context<HttpEnv>, app: App, client: Client, file: string): Promise<Response> {
   const feeds = await readList(c, app, file);
   requireFew(feeds.length, app.config.max_items, "podcasts");
-  await uploadFeedList(app, c.get("actor"), clientOf(c), feeds);
+  await uploadFeedList(app, c.get("actor"), client, feeds);
   // mygpoclient takes a response with a body for a failure.
   return c.body("", 200);
 }
