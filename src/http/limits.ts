@@ -29,16 +29,6 @@ export function requireFewValues(json: Uint8Array, limits: Limits): void {
 /** Reasons that a refused request gets; more would not help, and a body can be wrong in a million places. */
 export const MOST_DETAILS = 20;
 
-/** Makes a function that makes a schema once for the settings: zod compiles each at its first use. */
-export function schemaFor<Schema>(make: (limits: Limits) => Schema): (limits: Limits) => Schema {
-  const made = new WeakMap<Limits, Schema>();
-  return (limits) => {
-    const schema = made.get(limits) ?? make(limits);
-    made.set(limits, schema);
-    return schema;
-  };
-}
-
 /** An array that is refused by its length before its elements are read. */
 export const listOf = <Element extends z.ZodType>(element: Element, { max_items }: Limits) =>
   z.preprocess((list) => {

@@ -9,7 +9,7 @@ import { listDeviceFeeds } from "../../services/device-list.ts";
 import { uploadFeedList } from "../../services/device-uploads.ts";
 import { readBody } from "../body.ts";
 import type { HttpEnv } from "../env.ts";
-import { listOf, requireFew, schemaFor } from "../limits.ts";
+import { listOf, requireFew } from "../limits.ts";
 import { sendOpml } from "../opml.ts";
 import { readJson } from "../sync-requests.ts";
 import { sendArray, sendParts, waitInLine } from "../whole-lists.ts";
@@ -17,9 +17,13 @@ import { clientOf, requireUserInPath } from "./client.ts";
 
 /** A URL in a JSON list, or an object as in the list of a user. */
 const Url = z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]);
-const urlList = schemaFor((limits) => listOf(Url, limits));
 
 export function serveLists(http: Hono<HttpEnv>, app: App): void {
+  // Once, because zod compiles it at its first use.
+  const urlList = listOf(Url, app.config);
+  const readList = (c: Context<HttpEnv>, file: string): Promise<string[]> =>
+    file.endsWith(".json") ? readJson(c, app, urlList) : readTextList(c, app, file);
+
   const whole = "/subscriptions/:user";
   http.get(whole, requireUserInPath, waitInLine, async (c) => {
     const file = c.req.param("user");
@@ -35,16 +39,18 @@ export function serveLists(http: Hono<HttpEnv>, app: App): void {
     });
     return sendArray(c, feeds.map(describe));
   });
-  http.put(whole, requireUserInPath, (c) => receiveList(c, app, clientOf(c), c.req.param("user")));
+  http.put(whole, requireUserInPath, async (c) =>
+    receiveList(c, app, clientOf(c), await readList(c, c.req.param("user"))),
+  );
 
   const path = "/subscriptions/:user/:device";
   http.get(path, requireUserInPath, waitInLine, (c) => {
     const file = c.req.param("device");
     return sendList(c, app, clientOf(c, file), file);
   });
-  http.put(path, requireUserInPath, (c) => {
+  http.put(path, requireUserInPath, async (c) => {
     const file = c.req.param("device");
-    return receiveList(c, app, clientOf(c, file), file);
+    return receiveList(c, app, clientOf(c, file), await readList(c, file));
   });
 }
 
@@ -66,17 +72,14 @@ async function sendList(c: Context<HttpEnv>, app: App, client: Client | null, fi
   return sendOpml(c, app, feeds);
 }
 
-async function receiveList(c: Context<HttpEnv>, app: App, client: Client, file: string): Promise<Response> {
-  const feeds = await readList(c, app, file);
+async function receiveList(c: Context<HttpEnv>, app: App, client: Client, feeds: string[]): Promise<Response> {
   requireFew(feeds.length, app.config.max_items, "podcasts");
   await uploadFeedList(app, c.get("actor"), client, feeds);
   // mygpoclient takes a response with a body for a failure.
   return c.body("", 200);
 }
 
-async function readList(c: Context<HttpEnv>, app: App, file: string): Promise<string[]> {
-  const { config } = app;
-  if (file.endsWith(".json")) return readJson(c, app, urlList(config));
+async function readTextList(c: Context<HttpEnv>, { config }: App, file: string): Promise<string[]> {
   const bytes = await readBody(c, config.max_body);
   if (file.endsWith(".txt")) {
     // One line more than may be, to see that there are too many.
