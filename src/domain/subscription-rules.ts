@@ -10,19 +10,19 @@ export function addFeed(set: WorkingSet, feed: FeedUrl, guid: string | null): Su
   if (guid === null) {
     const found = byFeed ?? byGuid;
     if (!found) return createSubscription(set, feed, feed.computed_guid);
-    subscribe(set, found, feed);
+    subscribeAgain(set, found, feed);
     return found;
   }
   if (byGuid) {
     if (byFeed && byFeed !== byGuid) mergeSubscriptions(set, byFeed, byGuid);
-    subscribe(set, byGuid, feed);
+    subscribeAgain(set, byGuid, feed);
     if (byFeed !== byGuid) moveSubscription(set, byGuid, feed);
     return byGuid;
   }
   if (!byFeed) return createSubscription(set, feed, guid);
   if (byFeed.deleted !== null || isCurrent(byFeed, feed)) replaceGuid(set, byFeed, guid);
   else retireGuid(set, byFeed, guid);
-  subscribe(set, byFeed, feed);
+  subscribeAgain(set, byFeed, feed);
   return byFeed;
 }
 
@@ -79,11 +79,6 @@ export function deleteSubscription(set: WorkingSet, subscription: SubscriptionSt
   subscription.deleted = set.timestamp(subscription);
 }
 
-/** Subscribes to a subscription that is unsubscribed or deleted; cancels a pending deletion. */
-export function subscribeAgain(set: WorkingSet, subscription: SubscriptionState): void {
-  subscribe(set, subscription, null);
-}
-
 /** Unsubscribes; what was deleted stays so. */
 export function unsubscribe(set: WorkingSet, subscription: SubscriptionState): void {
   if (subscription.deleted === null) changeSubscribed(set, subscription, false);
@@ -108,8 +103,11 @@ export function isCurrent(subscription: SubscriptionState, feed: FeedUrl): boole
   return "hash" in current && current.hash === feed.hash;
 }
 
-// A deleted subscription comes back with the feed URL that was sent, or with its own if that is null.
-function subscribe(set: WorkingSet, subscription: SubscriptionState, feed: FeedUrl | null): void {
+/**
+ * Subscribes to a subscription that is unsubscribed or deleted; cancels a pending deletion.
+ * @param feed the feed URL with which a deleted one comes back; its own if it is missing
+ */
+export function subscribeAgain(set: WorkingSet, subscription: SubscriptionState, feed?: FeedUrl): void {
   cancelDeletion(set, subscription);
   if (subscription.deleted === null && subscription.is_subscribed) return;
   if (subscription.deleted !== null && feed) {
