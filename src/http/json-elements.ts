@@ -1,7 +1,6 @@
 // Reads JSON arrays: a long one an element at a time, while its text arrives.
 import { DomainError } from "../errors.ts";
-import { countValues } from "../json.ts";
-import { requireFew } from "./limits.ts";
+import { requireFew, requireFewValues } from "./limits.ts";
 
 /** Bytes of one element; a longer one is not kept. */
 const LONGEST = 1024 * 1024;
@@ -15,7 +14,7 @@ const BYTE_ORDER_MARK = 0xef;
  * @throws DomainError "invalid" if the text is no JSON array, "too_large"
  */
 export function parseArray(text: Uint8Array, mostValues: number): unknown[] {
-  if (text.length > mostValues) requireFew(countValues(text), mostValues, "JSON values");
+  requireFewValues(text, mostValues);
   const parsed = parse(new TextDecoder().decode(text));
   if (!Array.isArray(parsed)) throw notAnArray();
   return parsed;

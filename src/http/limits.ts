@@ -21,8 +21,7 @@ export function requireFew(count: number, most: number, what: string): void {
 }
 
 /** Refuses JSON that takes much more memory parsed than as text. @throws DomainError "too_large" */
-export function requireFewValues(json: Uint8Array, limits: Limits): void {
-  const most = mostValues(limits);
+export function requireFewValues(json: Uint8Array, most: number): void {
   if (json.length > most) requireFew(countValues(json), most, "JSON values");
 }
 
