@@ -9,13 +9,14 @@ import { setPassword } from "../../services/passwords.ts";
 import { signOutEverywhere } from "../../services/sessions.ts";
 import { signIn } from "../../services/sign-in.ts";
 import { nextTurn } from "../../turns.ts";
+import { deleteSessionCookie } from "../cookies.ts";
 import type { HttpEnv } from "../env.ts";
 import { attemptsOf, type Shared } from "../shared.ts";
 import { download } from "../stream.ts";
 import { readForm } from "./form.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { show } from "./render.tsx";
-import { beginSession, clearSession } from "./session.ts";
+import { beginSession } from "./session.ts";
 import { texts } from "./texts.ts";
 
 const Form = { present: z.string(), changed: z.string() };
@@ -58,7 +59,7 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
 
   http.post("/account/sign-out-everywhere", async (c) => {
     await signOutEverywhere(app, c.get("actor"));
-    clearSession(c, shared);
+    deleteSessionCookie(c, shared, "page");
     return c.redirect("/", 303);
   });
 

@@ -5,7 +5,7 @@ import type { App } from "../../app.ts";
 import { parseUrl } from "../../domain/url.ts";
 import type { Actor } from "../../services/actor.ts";
 import { endPageSession, type Session } from "../../services/sessions.ts";
-import { deleteSessionCookie, readSessionCookies } from "../cookies.ts";
+import { readSessionCookies } from "../cookies.ts";
 import type { HttpEnv } from "../env.ts";
 import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
@@ -90,6 +90,3 @@ export async function beginSession(c: Context<HttpEnv>, app: App, shared: Shared
   if (old?.id) await endPageSession(app, old.actor, old.id);
   await giveSession(c, app, shared, actor, "page", browserName(c.req.header("User-Agent")));
 }
-
-/** Ends the session in this browser. */
-export const clearSession = (c: Context<HttpEnv>, shared: Shared) => deleteSessionCookie(c, shared, "page");

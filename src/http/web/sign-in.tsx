@@ -10,6 +10,7 @@ import { findWaitingApp } from "../../services/login-flow.ts";
 import { endPageSession } from "../../services/sessions.ts";
 import { signIn } from "../../services/sign-in.ts";
 import { hasUsers } from "../../services/users.ts";
+import { deleteSessionCookie } from "../cookies.ts";
 import type { HttpEnv } from "../env.ts";
 import { attemptsOf, type Shared } from "../shared.ts";
 import { findSession } from "../sign-in.ts";
@@ -17,7 +18,7 @@ import { whyNoPhone } from "./connect-steps.ts";
 import { readForm } from "./form.ts";
 import { NoUserPage, SignInPage } from "./pages/sign-in.tsx";
 import { safePath, show } from "./render.tsx";
-import { beginSession, clearSession } from "./session.ts";
+import { beginSession } from "./session.ts";
 import { texts } from "./texts.ts";
 
 const Form = { name: z.string(), password: z.string(), next: z.string().optional() };
@@ -77,7 +78,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
   http.post("/sign-out", async (c) => {
     const session = await findSession(c, app, shared, "page");
     if (session?.id) await endPageSession(app, session.actor, session.id);
-    clearSession(c, shared);
+    deleteSessionCookie(c, shared, "page");
     return c.redirect("/", 303);
   });
 }
