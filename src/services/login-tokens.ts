@@ -18,7 +18,16 @@ import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import type { Attempts } from "./password-checker.ts";
 import { type Credentials, signIn } from "./sign-in.ts";
-import { actorOf, authenticate, createToken, hashSecret, keepToken, readAppName, revokeIn } from "./tokens.ts";
+import {
+  actorOf,
+  authenticate,
+  createToken,
+  hashSecret,
+  keepToken,
+  readAppName,
+  refuseToken,
+  revokeIn,
+} from "./tokens.ts";
 
 /** Milliseconds. */
 const ACCESS_TIME = 60 * 60 * 1000;
@@ -109,12 +118,6 @@ async function find({ database }: Context, token_hash: string) {
   });
 }
 
-const refusal = (message: string, user_id?: number) =>
-  new DomainError("unauthorized", message, {
-    challenge: "invalid_token",
-    ...(user_id !== undefined && { subject: { user_id } }),
-  });
-
 /**
  * Gives a new access token, and the next refresh token. A client that never uses the next one may go on with its own,
  * because the draft's response has none; once the next one was used, the use of an earlier one ends the login.
@@ -133,7 +136,7 @@ async function refresh(context: Context, refresh_token: string): Promise<Login> 
   const { database, clock } = context;
   const token_hash = hashSecret(refresh_token);
   const named = await find(context, token_hash);
-  if (named?.found.kind !== "refresh") throw refusal("The refresh token is unknown");
+  if (named?.found.kind !== "refresh") throw refuseToken("The refresh token is unknown");
   const { user_id } = actorOf(context, named.basis);
   const login = await database.write(async (tx) => {
     await lockUser(tx, { user_id });
@@ -159,7 +162,7 @@ async function refresh(context: Context, refresh_token: string): Promise<Login> 
     if (own.owns_token) await extendToken(tx, { id: own.token_id, expires_at: next.refresh_expires });
     return next;
   }, user_id);
-  if (!login) throw refusal("The refresh token has ended", user_id);
+  if (!login) throw refuseToken("The refresh token has ended", { user_id });
   return login;
 }
 
@@ -169,8 +172,8 @@ export async function authenticateLogin(context: Context, token: string): Promis
   if (!named) return authenticate(context, token);
   const { found, basis } = named;
   const { user_id } = found;
-  if (found.kind !== "access") throw refusal("A refresh token is not an access token", user_id);
-  if (found.expires_at <= context.clock.now()) throw refusal("The access token has expired", user_id);
+  if (found.kind !== "access") throw refuseToken("A refresh token is not an access token", { user_id });
+  if (found.expires_at <= context.clock.now()) throw refuseToken("The access token has expired", { user_id });
   return actorOf(context, basis);
 }
 

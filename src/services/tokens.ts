@@ -173,7 +173,7 @@ export interface TokenActor extends Actor {
  */
 export async function authenticate(context: Context, token: string): Promise<TokenActor> {
   const match = TOKEN.exec(token);
-  if (!match || checksum(token.slice(0, -7)) !== match[3]) throw refuse("The token is mistyped");
+  if (!match || checksum(token.slice(0, -7)) !== match[3]) throw refuseToken("The token is mistyped");
   const [row] = await context.database.read((tx) => findToken(tx, { hash: hashSecret(token) }));
   return { ...actorOf(context, row), clock: row?.clock ?? 0 };
 }
@@ -183,10 +183,10 @@ type FoundToken = Awaited<ReturnType<typeof findTokenById>>[number];
 /** The actor of a token as it is stored. @throws DomainError "unauthorized" if it is unknown, expired or revoked */
 export function actorOf(context: Context, row: FoundToken | undefined, device: string | null = null): Actor {
   const now = context.clock.now();
-  if (!row) throw refuse("The token is unknown");
+  if (!row) throw refuseToken("The token is unknown");
   const subject = { user_id: row.user_id, token: row.id };
-  if (row.revoked_at !== null) throw refuse("The token was revoked", subject);
-  if (row.expires_at !== null && row.expires_at <= now) throw refuse("The token has expired", subject);
+  if (row.revoked_at !== null) throw refuseToken("The token was revoked", subject);
+  if (row.expires_at !== null && row.expires_at <= now) throw refuseToken("The token has expired", subject);
   if (row.last_used_at === null || Math.abs(now - row.last_used_at) >= USE_INTERVAL) {
     noteUse(context, row.hash, () =>
       context.database.write((tx) => useToken(tx, { hash: row.hash, last_used_at: now })),
@@ -195,6 +195,7 @@ export function actorOf(context: Context, row: FoundToken | undefined, device: s
   return { user_id: row.user_id, kind: "token", id: row.id, label: row.label, device, scope: row.scope };
 }
 
-function refuse(message: string, subject?: Subject): DomainError {
+/** The error for a token that does not sign in. @param subject whose it is, for the log */
+export function refuseToken(message: string, subject?: Subject): DomainError {
   return new DomainError("unauthorized", message, { challenge: "invalid_token", ...(subject && { subject }) });
 }
