@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import type { App } from "../app.ts";
 import { writeOpml } from "../domain/opml.ts";
 import type { HttpEnv } from "./env.ts";
-import { sendParts } from "./whole-lists.ts";
+import { sendParts } from "./response-body.ts";
 
 /** Responds with feeds of the user who is signed in. */
 export function sendOpml(

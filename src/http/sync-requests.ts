@@ -18,9 +18,8 @@ import type { HttpEnv } from "./env.ts";
 import { readJsonBytes } from "./json-body.ts";
 import { parseArray, readElements } from "./json-elements.ts";
 import { MOST_DETAILS, mostActionBytes, mostActions, mostValues, requireFew } from "./limits.ts";
-import { streamText } from "./stream.ts";
+import { sendParts, sendText, streamText, WRITTEN, writeArray } from "./response-body.ts";
 import { productOf } from "./user-agent.ts";
-import { sendParts, sendText, WRITTEN, writeArray } from "./whole-lists.ts";
 
 type Ctx = Context<HttpEnv>;
 

@@ -1,18 +1,13 @@
 // Requests that take reading all of a user's list, history or plays: one of a user at a time, until its response is sent.
 import type { Context, MiddlewareHandler } from "hono";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { Slots } from "../slots.ts";
 import { takeTurns } from "../turns.ts";
 import type { HttpEnv } from "./env.ts";
+import { PART, SHORT } from "./response-body.ts";
 import { setLength } from "./response-headers.ts";
-import { streamText } from "./stream.ts";
 
 /** Responses that are made at a time, of all users: each has a list in memory several times. */
 const making = new Slots(8);
-/** Characters of a response that may wait for its client while the user's next one is made. */
-const SHORT = 512 * 1024;
-/** Bytes that are sent at a time of others. */
-const PART = 256 * 1024;
 /** Milliseconds after which a response no longer keeps the user's next one waiting. */
 const LONGEST = 10 * 60_000;
 
@@ -60,62 +55,6 @@ export const waitIfLarge =
   (name: string): MiddlewareHandler<HttpEnv> =>
   (c, next) =>
     Number(c.req.query(name)) > FEW ? waitInLine(c, next) : next();
-
-/** Responds with text, whose length is known then: to read it from the response takes as long as a small poll. */
-export function sendText(
-  c: Context<HttpEnv>,
-  text: string,
-  type = "application/json",
-  status: ContentfulStatusCode = 200,
-): Response {
-  if (text.length <= SHORT) c.set("body", "short");
-  return c.body(text, status, { "Content-Type": type });
-}
-
-/** Responds with text that is made in parts: with a long one while it is made, so that it is never in memory as a whole. */
-export async function sendParts(
-  c: Context<HttpEnv>,
-  parts: Iterator<string>,
-  type = "application/json",
-): Promise<Response> {
-  let start = "";
-  for (let part = parts.next(); !part.done; part = parts.next()) {
-    start += part.value;
-    if (start.length > SHORT) return c.body(streamText(c, inTurns(start, parts)), 200, { "Content-Type": type });
-  }
-  return sendText(c, start, type);
-}
-
-async function* inTurns(start: string, parts: Iterator<string>): AsyncGenerator<string> {
-  const giveTurn = takeTurns();
-  let text = start;
-  for (let part = parts.next(); !part.done; part = parts.next()) {
-    if (text.length >= PART) {
-      yield text;
-      text = "";
-      await giveTurn();
-    }
-    text += part.value;
-  }
-  yield text;
-}
-
-/** Elements that are written at once: two megabytes, if each is the longest feed URL. In smaller parts, most lists take longer. */
-export const WRITTEN = 256;
-
-/** Writes a JSON array in parts. */
-export function* writeArray(list: readonly unknown[]): Generator<string> {
-  yield "[";
-  for (let at = 0; at < list.length; at += WRITTEN) {
-    const text = JSON.stringify(list.slice(at, at + WRITTEN)).slice(1, -1);
-    yield at > 0 ? `,${text}` : text;
-  }
-  yield "]";
-}
-
-/** Responds with a JSON array. */
-export const sendArray = (c: Context<HttpEnv>, list: readonly unknown[]): Response | Promise<Response> =>
-  list.length <= WRITTEN ? sendText(c, JSON.stringify(list)) : sendParts(c, writeArray(list));
 
 /** The body of a response if it is a stream or long; null if it is short, or only its length is sent. */
 async function readLong(c: Context<HttpEnv>): Promise<AsyncIterator<Uint8Array> | null> {

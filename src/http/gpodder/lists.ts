@@ -11,8 +11,9 @@ import { readBody } from "../body.ts";
 import type { HttpEnv } from "../env.ts";
 import { listOf, requireFew } from "../limits.ts";
 import { sendOpml } from "../opml.ts";
+import { sendArray, sendParts } from "../response-body.ts";
 import { readJson } from "../sync-requests.ts";
-import { sendArray, sendParts, waitInLine } from "../whole-lists.ts";
+import { waitInLine } from "../whole-lists.ts";
 import { clientOf, requireUserInPath } from "./client.ts";
 
 /** A URL in a JSON list, or an object as in the list of a user. */

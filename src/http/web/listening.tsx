@@ -20,7 +20,7 @@ import {
 import { findPodcastName } from "../../services/podcasts.ts";
 import { setPosition } from "../../services/positions.ts";
 import type { HttpEnv } from "../env.ts";
-import { download } from "../stream.ts";
+import { download } from "../response-body.ts";
 import { readForm } from "./form.ts";
 import { ContinuePage, PlayHistoryPage } from "./pages/listening.tsx";
 import { EpisodePage } from "./pages/listening-episode.tsx";

@@ -5,7 +5,7 @@ import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { withoutBidiControls } from "../../domain/printable.ts";
 import type { HttpEnv } from "../env.ts";
-import { sendText } from "../whole-lists.ts";
+import { sendText } from "../response-body.ts";
 import { EMPTY, FrameContext } from "./frame.ts";
 
 /** Where an attribute has a path of this server; text has no quotes, because they are escaped. */
