@@ -92,3 +92,11 @@ export function* writeArray(list: readonly unknown[]): Generator<string> {
 /** Responds with a JSON array. */
 export const sendArray = (c: Context<HttpEnv>, list: readonly unknown[]): Response | Promise<Response> =>
   list.length <= WRITTEN ? sendText(c, JSON.stringify(list)) : sendParts(c, writeArray(list));
+
+/** Gives the response another body. */
+export function respondWith(c: Context<HttpEnv>, body: ReadableStream | string | null): void {
+  const { res } = c;
+  // Hono would copy the headers twice.
+  c.res = undefined;
+  c.res = new Response(body, res);
+}

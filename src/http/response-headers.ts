@@ -2,6 +2,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { discardBody, releaseBody } from "./body.ts";
 import type { HttpEnv } from "./env.ts";
+import { respondWith } from "./response-body.ts";
 
 const REQUEST_ID = /^[\w\-=]{1,255}$/;
 
@@ -28,12 +29,9 @@ export const addHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
  * protocols that are loaded later, and Bun then says that the length is 0.
  */
 export async function setLength(c: Context<HttpEnv>): Promise<void> {
-  const { res } = c;
-  if (!res.body) return;
+  if (!c.res.body) return;
   let length = 0;
-  for await (const part of res.body) length += part.length;
-  // Hono would copy the headers twice.
-  c.res = undefined;
-  c.res = new Response(null, res);
+  for await (const part of c.res.body) length += part.length;
+  respondWith(c, null);
   c.res.headers.set("Content-Length", String(length));
 }

@@ -3,7 +3,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { Slots } from "../slots.ts";
 import { takeTurns } from "../turns.ts";
 import type { HttpEnv } from "./env.ts";
-import { PART, SHORT } from "./response-body.ts";
+import { PART, respondWith, SHORT } from "./response-body.ts";
 import { setLength } from "./response-headers.ts";
 
 /** Responses that are made at a time, of all users: each has a list in memory several times. */
@@ -75,14 +75,6 @@ async function readLong(c: Context<HttpEnv>): Promise<AsyncIterator<Uint8Array> 
 
 async function* partsOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += PART) yield bytes.subarray(at, at + PART);
-}
-
-/** Gives the response another body. */
-function respondWith(c: Context<HttpEnv>, body: ReadableStream | string | null): void {
-  const { res } = c;
-  // Hono would copy the headers twice.
-  c.res = undefined;
-  c.res = new Response(body, res);
 }
 
 /** Streams a body. @param end is called when it was read, or its reader is gone */
