@@ -53,7 +53,7 @@ interface TokenTable {
   revoked_at: number | null;
 }
 
-export interface SubscriptionTable {
+interface SubscriptionTable {
   user_id: number;
   id: number;
   feed_url: string;

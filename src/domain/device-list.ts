@@ -1,6 +1,8 @@
 // The feed list of a device: what a GET sends of the user's subscriptions (docs/devices.md).
 import type { Habits } from "./habits.ts";
+import { statusOf } from "./history.ts";
 import { type FormerSpelling, inOtherScheme, withoutScheme, withSmallScheme } from "./spellings.ts";
+import type { SubscriptionState } from "./subscription-state.ts";
 import { endOf, type Millis, type SyncPosition } from "./sync-window.ts";
 
 /** A feed URL of the user as devices see it. A subscription has one that is current; those it left stay known. */
@@ -13,6 +15,20 @@ export interface Listing {
   state: "subscribed" | "unsubscribed" | "left";
   /** When it got into this state; a subscription counts all its changes that devices can see. */
   changed: Millis;
+}
+
+type Current = Pick<SubscriptionState, "feed_url" | "subscription_changed" | "deleted"> &
+  Parameters<typeof statusOf>[0];
+
+/** The listing of a subscription's own feed URL. @param feed its hash */
+export function currentListing(feed: string, row: Current): Listing {
+  const state = statusOf(row) === "subscribed" ? "subscribed" : "unsubscribed";
+  return { feed, feed_url: row.feed_url, state, changed: Math.max(row.subscription_changed, row.deleted ?? 0) };
+}
+
+/** The listing of a feed URL that its subscription has left. */
+export function leftListing(feed: string, left_url?: string | null, left_at?: number | null): Listing {
+  return { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 };
 }
 
 /** A feed as a client holds it, and what the client last reported of it. */

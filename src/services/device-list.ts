@@ -1,20 +1,20 @@
 // The feed lists of devices: what a GET sends.
-import type { SubscriptionTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import {
   assumeFullSync,
   type ClientSpellings,
   changesFor,
+  currentListing,
   type Holding,
   type Holdings,
   heldUrl,
   isResent,
   type Listing,
   lacks,
+  leftListing,
 } from "../domain/device-list.ts";
 import { hashFeedUrl, isSafeAddress } from "../domain/feed-url.ts";
 import { NO_HABITS } from "../domain/habits.ts";
-import { statusOf } from "../domain/history.ts";
 import { type FormerSpelling, withSmallScheme, writeFor } from "../domain/spellings.ts";
 import type { Millis, Seconds, SyncWindow } from "../domain/sync-window.ts";
 import { findNews, listChangedAfter } from "../store/change-feed.ts";
@@ -122,20 +122,6 @@ export async function readSpellings(
 const spellingsOf = (rows: FormerSpelling[], { began, fromNothing }: ClientCursor): ClientSpellings => {
   return { former: Map.groupBy(rows, ({ feed }) => feed), began, fromNothing };
 };
-
-type Current = Pick<SubscriptionTable, "feed_url" | "subscription_changed" | "deleted"> &
-  Parameters<typeof statusOf>[0];
-
-/** The listing of a subscription's own feed URL. @param feed its hash */
-export function currentListing(feed: string, row: Current): Listing {
-  const state = statusOf(row) === "subscribed" ? "subscribed" : "unsubscribed";
-  return { feed, feed_url: row.feed_url, state, changed: Math.max(row.subscription_changed, row.deleted ?? 0) };
-}
-
-/** The listing of a feed URL that its subscription has left. */
-export function leftListing(feed: string, left_url?: string | null, left_at?: number | null): Listing {
-  return { feed, feed_url: left_url ?? "", state: "left", changed: left_at ?? 0 };
-}
 
 /** The listings of feeds that a client holds; what leads nowhere has been left. */
 async function findListings(tx: Tx, user_id: number, holdings: Holding[]): Promise<Listing[]> {

@@ -1,5 +1,5 @@
 // What the reports of a device are compared with: feeds as they are listed, and as they were.
-import type { Listing } from "../domain/device-list.ts";
+import { currentListing, type Listing, leftListing } from "../domain/device-list.ts";
 import { hashFeedUrl } from "../domain/feed-url.ts";
 import { type Change, statusOf, undoChanges } from "../domain/history.ts";
 import type { Report } from "../domain/reports.ts";
@@ -7,7 +7,6 @@ import type { Millis } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { listChangesFrom } from "../store/history.ts";
 import { mapInTurns } from "../turns.ts";
-import { currentListing, leftListing } from "./device-list.ts";
 import type { UserTx } from "./transact.ts";
 
 /** What changed after a time, newest first. */
