@@ -23,7 +23,8 @@ import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { changeOf, findTimestamp } from "./history.ts";
 import { asPart, inParts } from "./parts.ts";
-import { changeOrRehearse, loadWorkingSet, type Rehearsal } from "./working-set.ts";
+import type { UserTx } from "./transact.ts";
+import { changeSubscriptions, type Rehearsal } from "./working-set.ts";
 
 /** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
 export async function readHistorySince({ database, clock }: Context, { user_id }: Actor): Promise<number> {
@@ -116,22 +117,22 @@ function requirePast(moment: Moment, now: number): void {
   }
 }
 
-function restoreThen(
+async function restoreThen(
   context: Context,
   actor: Actor,
   wanted: ReturnType<typeof readWanted>,
   exact: boolean,
   options: Rehearsal,
 ): Promise<Change[]> {
-  return changeOrRehearse(context, actor, options, async (user) => {
+  const findWanted = async (user: UserTx) => {
     const present = await listSubscriptions(user.tx, { user_id: user.user_id });
     const urls = new Map(present.map(({ id, feed_url }) => [id, feed_url]));
     const changed = wanted.filter((one) => urls.get(one.past.id) !== one.past.feed_url);
     const feeds = changed.map(({ feed }) => feed.hash);
-    const set = await loadWorkingSet(user, { all: true, guids: changed.flatMap(guidsFor), feeds });
-    restoreList(set, wanted, exact);
-    return set;
-  });
+    return { all: true, guids: changed.flatMap(guidsFor), feeds };
+  };
+  const restore = (set: WorkingSet) => restoreList(set, wanted, exact);
+  return (await changeSubscriptions(context, actor, findWanted, restore, options)).changes;
 }
 
 type ChangeOne = (set: WorkingSet, subscription: SubscriptionState) => void;
@@ -145,15 +146,13 @@ async function changeInParts(
   changes: Change[],
 ): Promise<void> {
   for (const part of inParts(guids, (guid) => guid)) {
-    const changing = changeOrRehearse(context, actor, { dry_run: false }, async (user) => {
-      const set = await loadWorkingSet(user, { guids: part });
+    const changing = changeSubscriptions(context, actor, { guids: part }, (set) => {
       for (const guid of part) {
         const subscription = set.byGuid(guid);
         if (subscription) change(set, subscription);
       }
-      return set;
     });
-    changes.push(...(await asPart(changing, changes.length === 0)));
+    changes.push(...(await asPart(changing, changes.length === 0)).changes);
   }
 }
 

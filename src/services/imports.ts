@@ -62,7 +62,7 @@ export async function importFeeds(
         return wasPresent;
       });
     const changing = changeSubscriptions(context, actor, wantedFor(part), change, { dry_run });
-    const present = await asPart(changing, result.added.length === 0);
+    const { result: present } = await asPart(changing, result.added.length === 0);
     for (const [index, { shown }] of part.entries()) (present[index] ? result.present : result.added).push(shown);
     done += part.length;
     progress(done, feeds.length);

@@ -12,7 +12,7 @@ import { type Actor, requireWrite, writeActor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { inParts } from "./parts.ts";
 import { transact } from "./transact.ts";
-import { changeOrRehearse, changeSubscriptions, loadWorkingSet, type Rehearsal } from "./working-set.ts";
+import { changeSubscriptions, type Rehearsal } from "./working-set.ts";
 
 const notFound = () => new DomainError("not_found", "No such subscription");
 
@@ -85,11 +85,12 @@ export async function addSubscriptions(
   let added: SubscriptionState[] = [];
   for (const part of inParts(items, ({ feed }) => feed.feed_url)) {
     const before = added;
-    added = await changeSubscriptions(context, actor, wantedFor(part), (set) => {
+    const { result } = await changeSubscriptions(context, actor, wantedFor(part), (set) => {
       const fresh = part.map((item) => addSubscription(set, item));
       // Items of this part may have changed what earlier ones added.
       return [...before.map((one) => set.byId(one.id) ?? one), ...fresh.map((one) => set.current(one))];
     });
+    added = result;
   }
   return added;
 }
@@ -107,13 +108,15 @@ export function addSubscription(set: WorkingSet, { feed, guid, title = null }: N
 }
 
 /** Subscribes to feeds in one transaction. @returns what changed, or would change */
-export function subscribe(context: Context, actor: Actor, feeds: FeedUrl[], options: Rehearsal): Promise<Change[]> {
+export async function subscribe(
+  context: Context,
+  actor: Actor,
+  feeds: FeedUrl[],
+  options: Rehearsal,
+): Promise<Change[]> {
   const wanted = wantedFor(feeds.map((feed) => ({ feed, guid: null })));
-  return changeOrRehearse(context, actor, options, async (user) => {
-    const set = await loadWorkingSet(user, wanted);
-    for (const feed of feeds) addFeed(set, feed, null);
-    return set;
-  });
+  const add = (set: WorkingSet) => feeds.map((feed) => addFeed(set, feed, null));
+  return (await changeSubscriptions(context, actor, wanted, add, options)).changes;
 }
 
 /**
@@ -121,7 +124,7 @@ export function subscribe(context: Context, actor: Actor, feeds: FeedUrl[], opti
  * @returns what changed, or would change
  * @throws DomainError "not_found" if one of them leads to no subscription; then nothing changes
  */
-export function unsubscribe(
+export async function unsubscribe(
   context: Context,
   actor: Actor,
   which: (FeedUrl | { guid: string })[],
@@ -131,8 +134,7 @@ export function unsubscribe(
     guids: which.flatMap((one) => ("guid" in one ? [one.guid] : [])),
     feeds: which.flatMap((one) => ("hash" in one ? [one.hash] : [])),
   };
-  return changeOrRehearse(context, actor, options, async (user) => {
-    const set = await loadWorkingSet(user, wanted);
+  const remove = (set: WorkingSet) => {
     for (const one of which) {
       const subscription = "guid" in one ? set.byGuid(one.guid) : set.byFeed(one.hash);
       if (!subscription || subscription.deleted !== null) {
@@ -141,8 +143,8 @@ export function unsubscribe(
       }
       changeSubscribed(set, subscription, false);
     }
-    return set;
-  });
+  };
+  return (await changeSubscriptions(context, actor, wanted, remove, options)).changes;
 }
 
 interface SubscriptionPatch {
@@ -155,14 +157,14 @@ interface SubscriptionPatch {
  * Changes a subscription by any guid that it ever had: first its guid, then its feed URL, then whether it is subscribed.
  * @throws DomainError "not_found"
  */
-export function patchSubscription(
+export async function patchSubscription(
   context: Context,
   actor: Actor,
   guid: string,
   { new_guid, feed, is_subscribed }: SubscriptionPatch,
 ): Promise<SubscriptionState> {
   const wanted = { guids: new_guid === undefined ? [guid] : [guid, new_guid], feeds: feed ? [feed.hash] : [] };
-  return changeSubscriptions(context, actor, wanted, (set) => {
+  const { result } = await changeSubscriptions(context, actor, wanted, (set) => {
     const found = set.byGuid(guid);
     if (!found || found.deleted !== null) throw notFound();
     const subscription = new_guid === undefined ? found : changeGuid(set, found, guid, new_guid);
@@ -170,6 +172,7 @@ export function patchSubscription(
     if (is_subscribed !== undefined) changeSubscribed(set, subscription, is_subscribed);
     return subscription;
   });
+  return result;
 }
 
 /**

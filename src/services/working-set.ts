@@ -35,36 +35,25 @@ export interface Rehearsal {
   dry_run: boolean;
 }
 
-/** Changes a user's subscriptions in one transaction. `change` may run more than once. @throws as `transact` does */
+/**
+ * Changes a user's subscriptions in one transaction, or finds out what that would change.
+ * @param wanted what `change` can touch, or a function that finds it
+ * @param change may run more than once
+ * @returns what `change` returns, and what is changed, in the order of the history
+ * @throws as `transact` does
+ */
 export function changeSubscriptions<T>(
   context: Context,
   actor: Actor,
-  wanted: Wanted,
+  wanted: Wanted | ((user: UserTx) => Promise<Wanted>),
   change: (set: WorkingSet) => T,
   { dry_run }: Rehearsal = { dry_run: false },
-): Promise<T> {
+): Promise<{ result: T; changes: Change[] }> {
   return (dry_run ? rehearse : transact)(context, actor, async (user) => {
-    const set = await loadWorkingSet(user, wanted);
+    const set = await loadWorkingSet(user, typeof wanted === "function" ? await wanted(user) : wanted);
     const result = change(set);
-    if (!dry_run) await saveWorkingSet(user, set, context);
-    return result;
-  });
-}
-
-/**
- * Changes a user's subscriptions in one transaction, or finds out what that would change.
- * @param change loads a working set and changes it
- * @returns what is changed, in the order of the history
- */
-export function changeOrRehearse(
-  context: Context,
-  actor: Actor,
-  { dry_run }: Rehearsal,
-  change: (user: UserTx) => Promise<WorkingSet>,
-): Promise<Change[]> {
-  return (dry_run ? rehearse : transact)(context, actor, async (user) => {
-    const set = await change(user);
-    return dry_run ? describeChanges(set) : saveWorkingSet(user, set, context);
+    const changes = dry_run ? describeChanges(set) : await saveWorkingSet(user, set, context);
+    return { result, changes };
   });
 }
 
