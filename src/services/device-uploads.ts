@@ -9,6 +9,8 @@ import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
 import { givenToUnknown, knownUntil, type Millis, type Seconds } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { findCursor } from "../store/cursors.ts";
+import { findFeeds } from "../store/feeds.ts";
+import { findGuids } from "../store/guids.ts";
 import { findHoldings, listHoldings } from "../store/holdings.ts";
 import { rowsOf } from "../store/rows.ts";
 import { saveSpellings } from "../store/spellings.ts";
@@ -20,7 +22,7 @@ import type { Context } from "./context.ts";
 import { byFeed, keepHoldings, readSpellings } from "./device-list.ts";
 import { renewForClient } from "./episode-rows.ts";
 import { findMeant } from "./meant-feeds.ts";
-import { splitReports } from "./parts.ts";
+import { inParts } from "./parts.ts";
 import { type LaterChanges, listingsIn, pastOf, readLater } from "./reported-feeds.ts";
 import { rehearse, transact, type UserTx } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
@@ -125,6 +127,24 @@ function upload(
 
 const readFeedUrls = async (urls: string[]): Promise<FeedUrl[]> =>
   (await mapInTurns(urls, (url) => readFeedUrl(url.trim()))).flatMap((feed) => ("message" in feed ? [] : [feed]));
+
+const urlOf = ({ feed_url }: Report) => feed_url;
+
+/** Splits the reports of an upload. Those of one subscription stay together: a feed that is removed and added has moved. */
+async function splitReports({ tx, user_id }: UserTx, reports: Report[]): Promise<Report[][]> {
+  if (inParts(reports, urlOf).length <= 1) return [reports];
+  const leads = new Map((await findFeeds(tx, { user_id }, reports)).map((row) => [row.feed, row.subscription]));
+  const guids = new Map<string, string>();
+  await mapInTurns(reports, ({ feed, feed_url }) => {
+    const url = leads.has(feed) ? null : readFeedUrl(feed_url);
+    if (url && "hash" in url) guids.set(url.computed_guid, feed);
+  });
+  const computed = rowsOf("guid", guids.keys());
+  for (const { guid, subscription } of await findGuids(tx, { user_id }, computed)) {
+    leads.set(guids.get(guid) ?? "", subscription);
+  }
+  return inParts(reports, urlOf, ({ feed }) => leads.get(feed) ?? feed);
+}
 
 /** @returns what changed after the client knew the list last, for the next part */
 async function applyReports(
