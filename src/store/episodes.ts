@@ -113,7 +113,9 @@ export const findPodcastsByUrl = bulkStatement(
 );
 
 /** Inserts episodes, or replaces what is known of them. */
-export const saveEpisodes = saveRows("episodes", ["user_id"], ["title", "duration", "published_at", "sought_at"]);
+export const saveEpisodes = saveRows("episodes", ["user_id"], {
+  kept: ["title", "duration", "published_at", "sought_at"],
+});
 
 export const deleteEpisodes = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db.deleteFrom("episodes").where("user_id", "=", p.user_id).where("id", "in", columnOf(rows, "id")),

@@ -46,7 +46,7 @@ export const extendPlays = bulkStatement(
 );
 
 /** Inserts plays, or makes those that exist longer. */
-export const savePlays = saveRows("plays", ["user_id"], [], ["episode", "client"]);
+export const savePlays = saveRows("plays", ["user_id"], { fixed: ["episode", "client"] });
 
 /** Gives the plays of episodes to others. */
 export const movePlays = bulkStatement(

@@ -35,12 +35,14 @@ export function insertInto(name: string, columns: readonly string[], rows: reado
   return sql`insert into ${sql.table(name)} (${refs(columns)}) values ${sql.join(values)}`;
 }
 
-function saveInto(
-  name: Name,
-  rows: readonly Values[],
-  kept: readonly string[] = [],
-  fixed: readonly string[] = [],
-): RawBuilder<never> {
+interface Saving<Kept = string, Fixed = string> {
+  /** Columns that are not written. */
+  kept?: readonly Kept[];
+  /** Columns that are only inserted: SQLite writes an index of what it replaces, also with the same value. */
+  fixed?: readonly Fixed[];
+}
+
+function saveInto(name: Name, rows: readonly Values[], { kept = [], fixed = [] }: Saving = {}): RawBuilder<never> {
   const { key }: Table<Values> = tables[name];
   const columns = columnsOf(name).filter((column: string) => !kept.includes(column));
   const replaced = columns.filter((column) => !key.includes(column) && !fixed.includes(column));
@@ -70,11 +72,7 @@ export const insertRows = <Of extends Name, Shared extends keyof Schema[Of] & st
     insertInto(name, columnsOf(name), withShared(name, shared, p, rows)),
   );
 
-/**
- * Makes a function that inserts rows. Those that exist get all new fields.
- * @param kept columns that it does not write
- * @param fixed columns that it only inserts: SQLite writes an index of what it replaces, also with the same value
- */
+/** Makes a function that inserts rows. Those that exist get all new fields. */
 export const saveRows = <
   Of extends Name,
   Shared extends keyof Schema[Of] & string,
@@ -82,11 +80,10 @@ export const saveRows = <
 >(
   name: Of,
   shared: Shared[],
-  kept: Kept[] = [],
-  fixed: (keyof Schema[Of] & string)[] = [],
+  saving: Saving<Kept, keyof Schema[Of] & string> = {},
 ) =>
   bulkStatement((_, p: Fields<Of, Shared>, rows: Fields<Of, Exclude<keyof Schema[Of], Shared | Kept>>[]) =>
-    saveInto(name, withShared(name, shared, p, rows), kept, fixed),
+    saveInto(name, withShared(name, shared, p, rows), saving),
   );
 
 /** Makes a function that deletes all rows of a user. @param owner the column with the user's id */
