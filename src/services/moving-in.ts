@@ -69,18 +69,14 @@ export async function moveIn(
   const plays = pastPlays(context, moving, now);
   const all = batches.reduce((sum, { actions }) => sum + actions.length, plays.length);
   let done = 0;
-  for (const batch of batches) {
-    stored += await next(copyActions(context, copy, batch));
-    done += batch.actions.length;
+  const store = async (storing: Promise<number>, count: number) => {
+    stored += await next(storing);
+    done += count;
     progress("episodes", done, all);
     await nextTurn();
-  }
-  for (const batch of inChunks(plays)) {
-    stored += await next(storePlays(context, copy, batch));
-    done += batch.length;
-    progress("episodes", done, all);
-    await nextTurn();
-  }
+  };
+  for (const batch of batches) await store(copyActions(context, copy, batch), batch.actions.length);
+  for (const chunk of inChunks(plays)) await store(storePlays(context, copy, chunk), chunk.length);
   return { source, feeds, devices, actions: all, stored };
 }
 
