@@ -1,7 +1,7 @@
 // What lookups change, and what they leave alone.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsWorker } from "../../src/services/actor.ts";
-import { listFeeds } from "../../src/services/feeds.ts";
+import { listFeeds } from "../../src/services/feed-lookups.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { guidOf, START, type TestUser } from "../support/app.ts";
 import { until } from "../support/patience.ts";
