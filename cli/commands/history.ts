@@ -33,8 +33,8 @@ async function show(user: string, { since, by, limit }: Options, command: Comman
     listHistory(app, actor, {
       // One more, to know whether there are more.
       limit: limit + 1,
-      ...(by !== undefined && { by }),
-      ...(since && { since: since(app.clock.now()) }),
+      by,
+      since: since?.(app.clock.now()),
     }),
   );
   const entries = found.slice(0, limit);

@@ -44,23 +44,23 @@ export async function findTimestamp(
   return first?.changed_at ?? Number.MAX_SAFE_INTEGER;
 }
 
-/**
- * Lists a user's changes, newest first.
- * @param after the last change of the page before
- * @param by only changes by this token id, device or label
- * @param guid only changes of the subscription that has, or had, this guid
- * @param since only changes that were made later, in Unix milliseconds
- */
+interface HistoryQuery {
+  /** The last change of the page before. */
+  after?: HistoryPosition | undefined;
+  /** Only changes by this token id, device or label. */
+  by?: string | undefined;
+  /** Only changes of the subscription that has, or had, this guid. */
+  guid?: string | undefined;
+  /** Only changes that were made later, in Unix milliseconds. */
+  since?: number | undefined;
+  limit: number;
+}
+
+/** Lists a user's changes, newest first. */
 export function listHistory(
   { database }: Context,
   { user_id }: Actor,
-  {
-    after = HISTORY_END,
-    by,
-    guid,
-    since,
-    limit,
-  }: { after?: HistoryPosition; by?: string; guid?: string; since?: number; limit: number },
+  { after = HISTORY_END, by, guid, since, limit }: HistoryQuery,
 ): Promise<HistoryEntry[]> {
   return database.read(async (tx) => {
     const from = since === undefined ? 0 : await findTimestamp(tx, user_id, since);

@@ -1,5 +1,5 @@
 // Changes of one app that belong together: a sync, or a few in a row.
-import { type ChangedBy, type HistoryPosition, isRemoval, type What } from "../../domain/history.ts";
+import { type ChangedBy, HISTORY_END, type HistoryPosition, isRemoval, type What } from "../../domain/history.ts";
 import type { HistoryEntry } from "../../services/history.ts";
 import { takeTurns } from "../../turns.ts";
 
@@ -56,8 +56,8 @@ const newGroup = ({ by, at, changed_at }: HistoryEntry): ChangeGroup => ({
  * @param read gives up to `size` changes that come after a position, newest first
  */
 export async function groupChanges(
-  read: (after: HistoryPosition | null) => Promise<HistoryEntry[]>,
-  { after, size }: { after: HistoryPosition | null; size: number },
+  read: (after: HistoryPosition) => Promise<HistoryEntry[]>,
+  { after = HISTORY_END, size }: { after?: HistoryPosition | undefined; size: number },
 ): Promise<GroupedPage> {
   const giveTurn = takeTurns();
   const groups: ChangeGroup[] = [];

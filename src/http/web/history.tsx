@@ -58,10 +58,9 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     const by = c.req.query("by") || null;
     const guid = c.req.query("podcast")?.toLowerCase() || null;
     const after = readPosition(c.req.query("after"));
-    const filters = { ...(by !== null && { by }), ...(guid !== null && { guid }) };
-    const read = (last: HistoryPosition | null) =>
-      listHistory(app, actor, { limit: PER_PAGE, ...filters, ...(last && { after: last }) });
-    const page = await groupChanges(read, { after, size: PER_PAGE });
+    const filters = { by: by ?? undefined, guid: guid ?? undefined, limit: PER_PAGE };
+    const read = (last: HistoryPosition) => listHistory(app, actor, { ...filters, after: last });
+    const page = await groupChanges(read, { after: after ?? undefined, size: PER_PAGE });
     const next = page.next && `${page.next.changed_at}.${page.next.seq}`;
     const notice =
       noticeOf(c.req.query("done"), texts.history.putBackDone) ??
@@ -140,9 +139,8 @@ async function restore(
 
 /** The latest times at which podcasts were removed or lost: before each, the list may have been right. */
 async function listMoments(app: App, actor: Actor): Promise<ChangeGroup[]> {
-  const read = (last: HistoryPosition | null) =>
-    listHistory(app, actor, { limit: PER_PAGE, ...(last && { after: last }) });
-  const { groups } = await groupChanges(read, { after: null, size: PER_PAGE });
+  const read = (after: HistoryPosition) => listHistory(app, actor, { limit: PER_PAGE, after });
+  const { groups } = await groupChanges(read, { size: PER_PAGE });
   return groups.filter(({ removed, lost }) => removed.size > 0 || lost > 0).slice(0, MOMENTS);
 }
 
