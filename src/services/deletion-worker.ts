@@ -12,7 +12,7 @@ import {
 } from "../store/deletions.ts";
 import { type Actor, actAsWorker } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { deletePodcast } from "./episode-rows.ts";
+import { deletePodcast } from "./episode-set.ts";
 import { transact } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 

@@ -28,7 +28,7 @@ import type { Actor } from "./actor.ts";
 import { ClientCursor, noteListRead, readStream } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
-import { renewForClient } from "./episode-rows.ts";
+import { renewForClient } from "./episode-set.ts";
 import type { UserTx } from "./transact.ts";
 
 interface FeedChanges {

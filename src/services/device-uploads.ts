@@ -20,7 +20,7 @@ import { ClientCursor } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { byFeed, keepHoldings, readSpellings } from "./device-list.ts";
-import { renewForClient } from "./episode-rows.ts";
+import { renewForClient } from "./episode-set.ts";
 import { findMeant } from "./meant-feeds.ts";
 import { inParts } from "./parts.ts";
 import { type LaterChanges, listingsIn, pastOf, readLater } from "./reported-feeds.ts";

@@ -10,7 +10,7 @@ import type { Actor } from "./actor.ts";
 import { ClientCursor } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
-import { loadEpisodes, saveEpisodeSet } from "./episode-rows.ts";
+import { loadEpisodes, saveEpisodeSet } from "./episode-set.ts";
 import { type FeedHashes, hashMeant } from "./meant-feeds.ts";
 import { type Arrived, keepPlays } from "./plays.ts";
 import { transact, type UserTx } from "./transact.ts";

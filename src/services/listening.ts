@@ -11,7 +11,7 @@ import { findSubscriptions } from "../store/subscriptions.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { readEpisodes } from "./episode-rows.ts";
+import { readEpisodes } from "./episode-set.ts";
 
 /** An episode as people see it. */
 export interface NamedEpisode {

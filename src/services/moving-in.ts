@@ -9,7 +9,7 @@ import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { isDeviceId, listDevices, saveDevice } from "./devices.ts";
-import { saveEpisodeSet } from "./episode-rows.ts";
+import { saveEpisodeSet } from "./episode-set.ts";
 import { addActions, loadNamed } from "./episode-uploads.ts";
 import { type ImportResult, importFeeds } from "./imports.ts";
 import type { FeedHashes } from "./meant-feeds.ts";

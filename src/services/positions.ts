@@ -6,7 +6,7 @@ import { DomainError } from "../errors.ts";
 import { findEpisode } from "../store/episodes.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { readEpisodes, saveEpisodeSet } from "./episode-rows.ts";
+import { readEpisodes, saveEpisodeSet } from "./episode-set.ts";
 import { copyPlays } from "./plays.ts";
 import { transact } from "./transact.ts";
 
