@@ -37,13 +37,14 @@ export async function checkMetricsPort({ metrics_listen }: Pick<Config, "metrics
   return [problem(about, `podkeep can't listen at ${url}: ${reason}`, advice)];
 }
 
-/** Such as a server whose database file was moved or replaced. */
+/** Such as a server whose database file was moved or replaced, or whose PostgreSQL hangs. */
 async function findUnready(url: string): Promise<Finding | null> {
-  const { status } = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(TIMEOUT) });
-  if (status === 200) return null;
+  const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(TIMEOUT) }).catch(() => null);
+  if (response?.status === 200) return null;
+  const result = response ? `responds ${response.status}` : "does not respond";
   const advice =
     "Its log has the reason. If the database file was moved or replaced, put it back or restart the server";
-  return problem("port", `the podkeep at ${url} can't use its database (/readyz responds ${status})`, advice);
+  return problem("port", `the podkeep at ${url} can't use its database (/readyz ${result})`, advice);
 }
 
 async function checkToken(url: string, token: string | null): Promise<Finding> {

@@ -30,6 +30,20 @@ test("the doctor distinguishes podkeep, another program and a free port", async 
   expect(await check(silent.port)).toMatchObject({ state: "warning", advice: "Start the server" });
 });
 
+test("the doctor finds a podkeep whose database does not respond", async () => {
+  const refusal = 'HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer realm="podkeep"\r\nContent-Length: 0\r\n\r\n';
+  const waiting = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: { data: (socket, data) => void (data.includes("/readyz") ? socket.end() : socket.write(refusal)) },
+  });
+  expect(await check(waiting.port)).toMatchObject({
+    state: "problem",
+    detail: `the podkeep at http://127.0.0.1:${waiting.port} can't use its database (/readyz does not respond)`,
+  });
+  waiting.stop(true);
+});
+
 test("the doctor finds a podkeep that uses another database", async () => {
   const { token } = await podkeep.user();
   await using ours = serve((request) => podkeep.http.fetch(request, {}));
