@@ -1,6 +1,7 @@
 // Users.
 import type { UserTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
+import { inNormalForm } from "../domain/normal-form.ts";
 import { foldName, isUserName } from "../domain/user-name.ts";
 import { DomainError } from "../errors.ts";
 import { deleteOwnLookups } from "../store/feed-lookups.ts";
@@ -29,8 +30,9 @@ const ID_LENGTH = 6;
 /** The user of a name, which is compared without case. Exactly this name comes first. */
 export async function findUser(tx: Tx, name: string) {
   if (!isUserName(name)) return null;
-  const rows = await findUsers(tx, { name, name_key: foldName(name) });
-  return rows.find((row) => row.name === name) ?? rows[0] ?? null;
+  const exact = inNormalForm(name);
+  const rows = await findUsers(tx, { name: exact, name_key: foldName(name) });
+  return rows.find((row) => row.name === exact) ?? rows[0] ?? null;
 }
 
 /** Creates a user. @throws DomainError "invalid" if the name is not allowed, "conflict" if it is taken in any case */
@@ -40,7 +42,8 @@ export async function createUser(context: Context, name: string): Promise<User> 
 }
 
 /** Adds a user, and ends the code that makes the first one. @throws DomainError "conflict" if the name is taken */
-export async function addUser(tx: Tx, { clock, ids }: Context, name: string): Promise<User> {
+export async function addUser(tx: Tx, { clock, ids }: Context, given: string): Promise<User> {
+  const name = inNormalForm(given);
   const public_id = await drawId(tx, ids);
   await takeSetupCode(tx, {});
   const taken = await findUser(tx, name);
@@ -63,7 +66,7 @@ export function requireName(name: string): void {
   if (isUserName(name)) return;
   throw new DomainError(
     "invalid",
-    "A user name is 1 to 64 letters, digits and . _ @ + -, and begins with a letter or digit",
+    `"${name}" is not a user name: 1 to 64 letters, digits and . _ @ + -, the first one a letter or digit`,
   );
 }
 
@@ -78,7 +81,7 @@ export async function renameUser({ database }: Context, name: string, to: string
     if (!user) throw new DomainError("not_found", `There is no user ${name}`);
     const taken = await findUser(tx, to);
     if (taken && taken.id !== user.id) throw new DomainError("conflict", `There is a user ${taken.name} already`);
-    await renameRow(tx, { user_id: user.id, name: to, name_key: foldName(to) });
+    await renameRow(tx, { user_id: user.id, name: inNormalForm(to), name_key: foldName(to) });
   });
 }
 

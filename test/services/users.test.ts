@@ -1,6 +1,6 @@
 // Users and their ids.
 import { expect, test } from "bun:test";
-import { createUser, deleteUser } from "../../src/services/users.ts";
+import { createUser, deleteUser, renameUser } from "../../src/services/users.ts";
 import { openTestApp } from "../support/app.ts";
 
 test("a user whose id would be another user's gets another one", async () => {
@@ -17,5 +17,22 @@ test("the number of a deleted user is not given again", async () => {
   const { id } = await createUser(podkeep.app, "ann");
   await deleteUser(podkeep.app, "ann");
   expect((await createUser(podkeep.app, "bob")).id).not.toBe(id);
+  await podkeep.close();
+});
+
+test("the composed and the decomposed form of a name are one user", async () => {
+  const podkeep = await openTestApp();
+  const [composed = "", decomposed = ""] = ["NFC", "NFD"].map((form) => "Jürgen".normalize(form));
+  expect((await createUser(podkeep.app, decomposed)).name).toBe(composed);
+  await expect(createUser(podkeep.app, composed)).rejects.toMatchObject({ code: "conflict" });
+  await renameUser(podkeep.app, decomposed, "ann");
+  await renameUser(podkeep.app, "ann", decomposed);
+  await deleteUser(podkeep.app, composed);
+  await podkeep.close();
+});
+
+test("a name that is not allowed is named in the error", async () => {
+  const podkeep = await openTestApp();
+  await expect(createUser(podkeep.app, "a b")).rejects.toThrow('"a b" is not a user name');
   await podkeep.close();
 });

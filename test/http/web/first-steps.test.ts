@@ -52,7 +52,9 @@ test("a bad name or password is explained, and the link still works", async () =
   const short = await browser.submit(path, { name: "ann", password: "short" });
   expect([short.status, short.body]).toEqual([400, expect.stringContaining("8 to 1000 characters")]);
   expect(short.body).toContain('value="ann"');
-  expect((await browser.submit(path, { name: "a b", password: PASSWORD })).body).toContain("A user name is 1 to 64");
+  expect((await browser.submit(path, { name: "a b", password: PASSWORD })).body).toContain(
+    "is not a user name: 1 to 64",
+  );
   expect((await browser.submit(path, { name: "ann" })).status).toBe(400);
   expect(await names()).toEqual([]);
   expect((await browser.submit(path, { name: "ann", password: PASSWORD })).status).toBe(200);
