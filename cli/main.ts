@@ -53,7 +53,7 @@ async function runCommand(args: string[], json: boolean): Promise<number> {
       help += text;
     },
     writeErr: (text: string) => {
-      complaint += text;
+      complaint += reword(text);
     },
   };
   try {
@@ -75,13 +75,22 @@ async function runCommand(args: string[], json: boolean): Promise<number> {
     }
     if (error instanceof CommanderError) {
       const missing = error.code === "commander.help" && "no command given: podkeep --help lists them";
-      const reason = missing || error.message.replace(/^error: /, "");
+      const reason = missing || reword(error.message).replace(/^error: /, "");
       await (json ? printError(json, "usage", reason) : print(complaint.trimEnd(), Bun.stderr));
       return USAGE;
     }
     throw error;
   }
 }
+
+/** Says as errors of settings do which value is wrong: commander's words name the option's placeholder first. */
+const reword = (text: string): string =>
+  text
+    .replace(/^error: option '.*?(--[\w-]+).*?' argument '(.*?)' is invalid\. /, 'error: $1="$2" is not valid. ')
+    .replace(
+      /^error: command-argument value '(.*?)' is invalid for argument '(\w+)'\. /,
+      'error: "$1" is not a valid $2. ',
+    );
 
 /** A failed system call has the path that it was about. */
 const describeUnexpected = (error: unknown) =>

@@ -283,3 +283,15 @@ test("commands work on PostgreSQL, and the server's first lines hide its passwor
   expect(existsSync(fresh.data)).toBe(false);
   fresh.close();
 });
+
+test.each<[string[], string]>([
+  [["completion", "fish5"], '"fish5" is not a valid shell. Allowed choices are bash, zsh, fish.'],
+  [["token", "issue", "ann", "--scope", "all"], '--scope="all" is not valid. Allowed choices are read, write.'],
+  [["history", "ann", "--since", "it's"], `--since="it's" is not valid. Examples: 90d, 12h, 2027-01-31`],
+  [["deletion", "show", "ann", "x"], '"x" is not a valid id. It must be a positive whole number'],
+])("the error of %j has the value and what is allowed", async (words, message) => {
+  const { code, err } = await program.run(words);
+  expect([code, err]).toEqual([2, expect.stringContaining(`error: ${message}`)]);
+  const { json } = await program.run([...words, "--json"]);
+  expect(json).toEqual({ error: { code: "usage", message: expect.stringContaining(message) } });
+});
