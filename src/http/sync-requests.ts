@@ -31,7 +31,8 @@ export async function readJson<T>(c: Ctx, app: App, schema: z.ZodType<T>): Promi
   const { data, error } = schema.safeParse(await readAnyJson(c, app));
   if (data !== undefined) return data;
   const issues = error?.issues.slice(0, MOST_DETAILS);
-  throw invalid(issues?.map(({ path, message }) => `${["body", ...path].join(".")}: ${message}`));
+  const reasonOf = (message: string) => message.replace(/^Invalid input: /, "");
+  throw invalid(issues?.map(({ path, message }) => `${["body", ...path].join(".")}: ${reasonOf(message)}`));
 }
 
 async function readAnyJson(c: Ctx, { config }: App): Promise<unknown> {

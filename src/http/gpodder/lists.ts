@@ -17,7 +17,9 @@ import { waitInLine } from "../whole-lists.ts";
 import { clientOf, requireUserInPath } from "./client.ts";
 
 /** A URL in a JSON list, or an object as in the list of a user. */
-const Url = z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)]);
+const Url = z.union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)], {
+  error: "not a feed URL",
+});
 
 export function serveLists(http: Hono<HttpEnv>, app: App): void {
   // Once, because zod compiles it at its first use.

@@ -334,6 +334,11 @@ test("changes of feeds that can't be read are refused, with the reason, and chan
     expect(await app("POST", subscriptions, upload)).toMatchObject({ status: 400, body: { details: [reason] } });
   }
   expect((await app("POST", subscriptions, { add: null })).status).toBe(200);
+  const list = await app("PUT", "/subscriptions/ann/phone.json", [A, null, { url: 1 }]);
+  const reasons = ["body.1: not a feed URL", "body.2: not a feed URL"];
+  const object = await app("PUT", "/subscriptions/ann/phone.json", {});
+  expect(object).toMatchObject({ status: 400, body: { details: ["body: expected array, received object"] } });
+  expect(list).toMatchObject({ status: 400, body: { details: reasons } });
   expect(await ann.changes()).toEqual([]);
 });
 
