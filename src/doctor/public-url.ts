@@ -4,7 +4,7 @@ import { isLocal } from "../config/app-url.ts";
 import { CLIENT, readClient } from "../domain/doctor-headers.ts";
 import { codeOf, isTlsError, reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
-import { ask, challengeOf, get, isOurs } from "./request.ts";
+import { ASKED, ask, challengeOf, get, isOurs } from "./request.ts";
 
 const Page = z.looseObject({ previous: z.string() });
 
@@ -114,6 +114,15 @@ const isUnknownPath = ({ status, headers }: Response) => status === 404 && heade
 /** Whether podkeep has a page at this URL. */
 const isPage = ({ headers }: Response) => headers.get("location")?.startsWith("/sign-in?") ?? false;
 
+function describeRedirect(address: string, to: string): Finding {
+  const base = to.endsWith(ASKED) ? to.slice(0, -ASKED.length) : null;
+  const advice =
+    base === null || base.includes("?")
+      ? "Let the proxy pass requests on to podkeep, without a sign-in of its own"
+      : "Give apps the URL that it redirects to";
+  return problem("public URL", `${address} redirects to ${base ?? to}`, advice);
+}
+
 async function describeStranger(address: string, response: Response): Promise<Finding> {
   const to = response.headers.get("location");
   const path = new URL(address).pathname;
@@ -122,7 +131,7 @@ async function describeStranger(address: string, response: Response): Promise<Fi
     const advice = isPage(await get(address)) ? `Let the proxy strip ${path}` : other;
     return problem("public URL", `the proxy passes ${path} on to podkeep`, advice);
   }
-  if (to) return problem("public URL", `${address} redirects to ${to}`, "Give apps the URL that it redirects to");
+  if (to) return describeRedirect(address, URL.parse(to, address)?.href ?? to);
   if (response.status === 401 && response.headers.has("www-authenticate")) {
     const advice = "Turn that off in the proxy: an app sends one name and password, which are podkeep's";
     return problem("authorization", "the proxy asks for a password itself", advice);

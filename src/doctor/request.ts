@@ -4,11 +4,13 @@ import { DOCTOR } from "../domain/doctor-headers.ts";
 /** Milliseconds. */
 export const TIMEOUT = 10_000;
 
+/** Every page but the first has a link to the one before. */
+export const ASKED = "/v1/subscriptions?page=2&per_page=1";
+
 /** Requests a page of subscriptions. @throws if nothing responds over HTTP */
 export function ask(url: string, token?: string): Promise<Response> {
   const headers = token === undefined ? {} : { Authorization: `Bearer ${token}`, [DOCTOR]: "1" };
-  // Every page but the first has a link to the one before.
-  return get(`${url}/v1/subscriptions?page=2&per_page=1`, headers);
+  return get(`${url}${ASKED}`, headers);
 }
 
 /** @throws if nothing responds over HTTP */

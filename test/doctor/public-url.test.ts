@@ -169,8 +169,18 @@ test("a proxy that passes the public URL's path on is reported, with what to set
 
 test("a redirect is reported, because clients don't send tokens to its target", async () => {
   const address = front((request) => Response.redirect(request.url.replace("http:", "https:"), 301));
+  expect(await checkPublicUrl(address, token)).toContainEqual({
+    about: "public URL",
+    state: "problem",
+    detail: `${address} redirects to ${address.replace("http:", "https:")}`,
+    advice: "Give apps the URL that it redirects to",
+  });
+});
+
+test("a proxy that signs people in itself is reported, and not as a URL for apps", async () => {
+  const address = front(({ url }) => Response.redirect(`https://auth.example/?rd=${encodeURIComponent(url)}`, 302));
   expect(await judge(address)).toMatchObject([
-    { about: "public URL", advice: expect.stringContaining("redirects to") },
+    { about: "public URL", advice: expect.stringContaining("without a sign-in of its own") },
   ]);
 });
 
