@@ -118,6 +118,11 @@ async function restoreOne(command: Command, file: string, yes?: boolean): Promis
       "podkeep user delete NAME deletes one of them again",
     );
   if (restored.gone.length > 0) lines.push(`Created since the backup, and gone: ${restored.gone.join(", ")}`);
+  if (restored.renamed.length > 0)
+    lines.push(
+      `Renamed since the backup, and renamed back: ${restored.renamed.map(({ from, to }) => `${from} is ${to}`).join(", ")}`,
+      "podkeep user rename OLD NEW renames one again; until then apps with the new name can't sign in",
+    );
   if (restored.unread)
     lines.push(
       `It could not be read, so tokens revoked and users deleted since the backup may be valid again: ${restored.unread}`,

@@ -55,6 +55,8 @@ interface Restored extends Contents {
   returned: string[];
   /** Names of users whom only the replaced data had, sorted. */
   gone: string[];
+  /** Names of users who were renamed since, and the former names, which they have again. */
+  renamed: { from: string; to: string }[];
   /** The time of the backup's latest change, if the clock is behind it: then apps may have seen later timestamps. */
   ahead: number | null;
 }
@@ -83,7 +85,7 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
     unpackCopy(backup, staged);
     checkCopy(staged, file);
     known = await readKnown(config);
-    const { returned, gone, ahead } = await renewFile(config, clock, known);
+    const { returned, gone, renamed, ahead } = await renewFile(config, clock, known);
     const compared = returned !== null;
     emptyLogOf(staged);
     const contents = checkCopy(staged);
@@ -98,6 +100,7 @@ export async function restoreBackup(config: Config, clock: Clock, file: string):
       compared,
       returned: returned ?? [],
       gone,
+      renamed,
       ahead,
     };
   } catch (error) {
@@ -193,7 +196,8 @@ function renew(database: Database, clock: Clock, known: Known) {
     for (const password of known.passwords) await keepPassword(tx, password);
     const ahead = changed_at > Math.max(clock.now(), known.clock) ? changed_at : null;
     const present = await listUserNames(tx, {});
-    return { returned: await closeReturned(tx, known, present, clock.now()), gone: goneOf(known, present), ahead };
+    const returned = await closeReturned(tx, known, present, clock.now());
+    return { returned, gone: goneOf(known, present), renamed: renamedIn(known, present), ahead };
   });
 }
 
@@ -202,6 +206,13 @@ type User = Awaited<ReturnType<typeof listUserNames>>[number];
 function goneOf({ users }: Known, present: User[]): string[] {
   const ids = new Set(present.map(({ public_id }) => public_id));
   return [...(users ?? [])].flatMap(([public_id, name]) => (ids.has(public_id) ? [] : name)).sort();
+}
+
+function renamedIn({ users }: Known, present: User[]): Restored["renamed"] {
+  return present.flatMap(({ public_id, name: to }) => {
+    const from = users?.get(public_id) ?? to;
+    return from === to ? [] : { from, to };
+  });
 }
 
 /** Takes tokens and password from users who were deleted since the backup. @returns their names; null if not known */

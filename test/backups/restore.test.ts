@@ -16,7 +16,7 @@ import { setPassword } from "../../src/services/passwords.ts";
 import { createSession, listSessions, readSession } from "../../src/services/sessions.ts";
 import { signIn } from "../../src/services/sign-in.ts";
 import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
-import { createUser, deleteUser, listUsers } from "../../src/services/users.ts";
+import { createUser, deleteUser, listUsers, renameUser } from "../../src/services/users.ts";
 import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { UNLIMITED } from "../support/attempts.ts";
@@ -250,6 +250,15 @@ describe("restoring a backup", () => {
     expect(body.subscriptions).toHaveLength(1);
     podkeep.clock.advance(1000);
     expect((await restore(file)).returned).toEqual([]);
+  });
+
+  test("a user who was renamed since has the former name again, and the result has both", async () => {
+    await podkeep.user("bob");
+    const { file } = await backup();
+    await renameUser(podkeep.app, "bob", "carl");
+    expect((await restore(file)).renamed).toEqual([{ from: "carl", to: "bob" }]);
+    podkeep.clock.advance(1000);
+    expect((await restore(file)).renamed).toEqual([]);
   });
 
   test("a backup that is refused leaves an empty directory as it was", async () => {
