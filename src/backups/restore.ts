@@ -9,6 +9,7 @@ import { timeInName } from "../db/sqlite/backup-files.ts";
 import { openSqlite } from "../db/sqlite/database.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { linkTarget } from "../db/sqlite/file.ts";
+import { isEmpty } from "../db/sqlite/lost.ts";
 import {
   emptyLogOf,
   replaceDatabase,
@@ -160,7 +161,7 @@ async function readKnown(config: Config): Promise<Known> {
     unread: null,
   };
   const current = requireFile(config);
-  if (!existsSync(current)) return known;
+  if (isEmpty(current)) return known;
   const copy = replacedCopy(current);
   try {
     rmSync(dirname(copy), { recursive: true, force: true });

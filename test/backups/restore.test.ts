@@ -345,6 +345,16 @@ describe("restoring a backup", () => {
     expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
   });
 
+  test("an empty file has no old data, so none is said to be unreadable", async () => {
+    const { file } = await backup();
+    await podkeep.app.close();
+    writeFileSync(inDirectory("podkeep.db"), "");
+    const result = await restoreBackup(podkeep.app.config, podkeep.clock, file);
+    await podkeep.open();
+    expect(result).toMatchObject({ unread: null, compared: false });
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+  });
+
   test("a database behind a symbolic link is not replaced by a restore, which says where to restore", async () => {
     const { file } = await backup();
     await podkeep.app.close();

@@ -44,7 +44,8 @@ export async function requireBackups(file: string, backup_dir: string | null): P
   await requireResponse(backup_dir);
 }
 
-function isEmpty(file: string): boolean {
+/** Whether a file is missing or has no bytes. */
+export function isEmpty(file: string): boolean {
   try {
     return sizeOf(file) === 0;
   } catch {
