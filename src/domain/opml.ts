@@ -10,6 +10,8 @@ export interface OpmlFeed {
   title: string | null;
 }
 
+export const NOT_OPML = "The file is not OPML";
+
 /** The input cannot be read as OPML. The message has no URLs of the file, because they may be secret. */
 export class OpmlError extends Error {
   override name = "OpmlError";
@@ -79,7 +81,7 @@ function createReader(text: string) {
   const parser = new Parser(
     {
       onopentag(name, attributes) {
-        if (tags.size === 0 && name !== "opml") throw new OpmlError("The file is not OPML");
+        if (tags.size === 0 && name !== "opml") throw new OpmlError(NOT_OPML);
         if (++depth > MAX_DEPTH) throw new OpmlError(`The file has more than ${MAX_DEPTH} elements within one another`);
         if (++elements > MAX_ELEMENTS) throw new OpmlError(`The file has more than ${MAX_ELEMENTS} elements`);
         attributesLeft = MAX_ATTRIBUTES;
@@ -104,7 +106,7 @@ function createReader(text: string) {
     write: (part: string) => parser.write(part),
     end(): OpmlFeed[] {
       parser.end();
-      if (tags.size === 0) throw new OpmlError("The file is not OPML");
+      if (tags.size === 0) throw new OpmlError(NOT_OPML);
       if (!ended) throw new OpmlError("The OPML file is cut off: its end is missing");
       if (!tags.has("body")) throw new OpmlError("The OPML file has no body");
       return [...feeds.values()];

@@ -3,7 +3,7 @@ import { readUpTo, sizeText } from "../bounded.ts";
 import { APPLICATION_ID } from "../db/sqlite/file.ts";
 import { isSqlite, openForeign } from "../db/sqlite/foreign.ts";
 import { type Moving, nothingFrom } from "../domain/moving.ts";
-import { decodeOpml, OpmlError, readOpml } from "../domain/opml.ts";
+import { decodeOpml, NOT_OPML, OpmlError, readOpml } from "../domain/opml.ts";
 import { DomainError } from "../errors.ts";
 import { readAppDatabase } from "./databases.ts";
 import { isDense } from "./dense.ts";
@@ -51,12 +51,16 @@ function readDatabase(bytes: Uint8Array): Moving {
   }
 }
 
+const UNKNOWN =
+  "The file is none of those that podkeep reads: OPML, its own export, a database of AntennaPod or gPodder";
+
 function readList(bytes: Uint8Array): Moving {
   try {
     const feeds = readOpml(decodeOpml(bytes));
     return { ...nothingFrom("an OPML file"), feeds: feeds.map((feed) => ({ ...feed, guid: null })) };
   } catch (error) {
-    if (error instanceof OpmlError) throw new DomainError("invalid", error.message);
+    if (error instanceof OpmlError)
+      throw new DomainError("invalid", error.message === NOT_OPML ? UNKNOWN : error.message);
     throw error;
   }
 }

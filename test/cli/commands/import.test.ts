@@ -363,7 +363,7 @@ describe("from a file", () => {
       ["podkeep's own", () => other("own.db", `pragma application_id = ${APPLICATION_ID}`), "podkeep backup restore"],
       ["larger than is read", async () => large("large.db"), "larger than 20 MB"],
       ["empty", async () => write("empty", ""), "empty"],
-      ["no list", async () => write("text", "hello"), "not OPML"],
+      ["no list", async () => write("text", "hello"), "none of those that podkeep reads"],
       ["JSON of something else", async () => write("other.json", "{}"), "not podkeep's export"],
       [
         "OPML nested without end",
