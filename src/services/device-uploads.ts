@@ -8,6 +8,7 @@ import { addedIn, hear, isReversed, type Known, newlyHeld, type Report, reportsO
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
 import { givenToUnknown, knownUntil, type Millis, type Seconds } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
+import { DomainError } from "../errors.ts";
 import { findCursor } from "../store/cursors.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findGuids } from "../store/guids.ts";
@@ -58,6 +59,8 @@ export async function uploadFeedChanges(
 /** Applies a client's whole list: adds what is missing, and removes what this client had added and has no more. */
 export async function uploadFeedList(context: Context, actor: Actor, client: Client, urls: string[]): Promise<Seconds> {
   const sent = await readFeedUrls(urls);
+  // Such as an error page that was saved as the list: it would remove everything.
+  if (urls.length > 0 && sent.length === 0) throw new DomainError("invalid", "The list has no valid feed URL");
   // A whole list is what its user has now, and nothing that was queued.
   const habits = { ...client.habits, echoes: "never", reportsNews: false } as const;
   return upload(context, actor, client, habits, sent, async (user) => {

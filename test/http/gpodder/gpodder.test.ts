@@ -362,6 +362,18 @@ describe("gPodder", () => {
     expect((await app("PUT", `${path}.opml`, "<opml>")).status).toBe(400);
   });
 
+  test("keeps its podcasts if a file without any feed URL is uploaded as its list", async () => {
+    const app = appOf("curl/8.5.0");
+    const path = "/subscriptions/ann/desktop";
+    await app("PUT", `${path}.txt`, `${A}\n${B}\n`);
+    const page = "<html>\n<title>502 Bad Gateway</title>\n</html>\n";
+    expect((await app("PUT", `${path}.txt`, page)).status).toBe(400);
+    expect((await app("PUT", `${path}.json`, ["a..b"])).status).toBe(400);
+    expect((await app("GET", `${path}.json`)).body).toEqual([A, B]);
+    expect((await app("PUT", `${path}.txt`, "")).status).toBe(200);
+    expect((await app("GET", `${path}.json`)).body).toEqual([]);
+  });
+
   test("removes with a whole list what it had in an earlier one, also if another app added that", async () => {
     await ann.add(A);
     const { guid } = await ann.add(B);
