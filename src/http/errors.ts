@@ -1,9 +1,11 @@
 // Errors of handlers, before a protocol makes responses of them.
 import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
+import type { ZodError } from "zod";
 import { DomainError, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { HttpEnv } from "./env.ts";
+import { MOST_DETAILS } from "./limits.ts";
 
 /** Status in the log if the client closed the connection, as in nginx. */
 const CLIENT_CLOSED = 499;
@@ -17,6 +19,14 @@ export function respondToErrors(
   http.onError((error, c) => {
     if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
     return respond(toDomainError(log, error, c), c);
+  });
+}
+
+/** What a schema found, one line for each fault: `subscriptions.0.feed_url: required`. @param within where the value is */
+export function describeFaults({ issues }: ZodError, within: string[] = []): string[] {
+  return issues.slice(0, MOST_DETAILS).map(({ path, message }) => {
+    const reason = message.endsWith("received undefined") ? "required" : message.replace(/^Invalid input: /, "");
+    return `${[...within, ...path].join(".") || "body"}: ${reason}`;
   });
 }
 

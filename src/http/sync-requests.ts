@@ -15,9 +15,10 @@ import { takeTurns } from "../turns.ts";
 import { appNamed, type Protocol } from "./apps.ts";
 import { readBody, streamBody } from "./body.ts";
 import type { HttpEnv } from "./env.ts";
+import { describeFaults } from "./errors.ts";
 import { readJsonBytes } from "./json-body.ts";
 import { parseArray, readElements } from "./json-elements.ts";
-import { MOST_DETAILS, mostActionBytes, mostActions, mostValues, requireFew } from "./limits.ts";
+import { mostActionBytes, mostActions, mostValues, requireFew } from "./limits.ts";
 import { sendParts, sendText, streamText, WRITTEN, writeArray } from "./response-body.ts";
 import { productOf } from "./user-agent.ts";
 
@@ -30,9 +31,7 @@ const SHORT_BODY = 128 * 1024;
 export async function readJson<T>(c: Ctx, app: App, schema: z.ZodType<T>): Promise<T> {
   const { data, error } = schema.safeParse(await readAnyJson(c, app));
   if (data !== undefined) return data;
-  const issues = error?.issues.slice(0, MOST_DETAILS);
-  const reasonOf = (message: string) => message.replace(/^Invalid input: /, "");
-  throw invalid(issues?.map(({ path, message }) => `${["body", ...path].join(".")}: ${reasonOf(message)}`));
+  throw invalid(error && describeFaults(error, ["body"]));
 }
 
 async function readAnyJson(c: Ctx, { config }: App): Promise<unknown> {

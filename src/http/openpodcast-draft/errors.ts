@@ -4,7 +4,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { ZodError } from "zod";
 import { DomainError, type ErrorCode } from "../../errors.ts";
 import type { HttpEnv } from "../env.ts";
-import { MOST_DETAILS } from "../limits.ts";
+import { describeFaults } from "../errors.ts";
 import type { ErrorBody } from "./schemas.ts";
 
 export const RESPONSES = {
@@ -35,8 +35,5 @@ export function respondToError({ code, message, extras }: DomainError, c: Contex
 
 /** The error for a request that a schema refuses, with one line for each fault. */
 export function invalidInput(error: ZodError): DomainError {
-  const details = error.issues
-    .slice(0, MOST_DETAILS)
-    .map(({ path, message }) => `${path.join(".") || "body"}: ${message.replace(/^Invalid input: /, "")}`);
-  return new DomainError("invalid", "The request is not valid", { details });
+  return new DomainError("invalid", "The request is not valid", { details: describeFaults(error) });
 }

@@ -100,8 +100,8 @@ const ActionData = z.object({
 /** An action that can be read; another one is rejected alone. */
 export const Action = z
   .object({
-    type: z.literal("subscription", "type: only subscription is known"),
-    action: z.enum(ACTIONS, "action: not one of subscribe, unsubscribe, update"),
+    type: z.literal("subscription", "only subscription is known"),
+    action: z.enum(ACTIONS, "not one of subscribe, unsubscribe, update"),
     action_id: uuid.meta({ description: "A UUID of the client; sent again, the action is not done again" }),
     occurred_at,
     data: ActionData,

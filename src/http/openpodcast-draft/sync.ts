@@ -7,6 +7,7 @@ import { type ActionResult, applyActions, type SentAction } from "../../services
 import { listSync } from "../../services/sync-entities.ts";
 import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
+import { describeFaults } from "../errors.ts";
 import { requireJson } from "../json-body.ts";
 import type { Shared } from "../shared.ts";
 import { waitIfLarge } from "../whole-lists.ts";
@@ -91,11 +92,7 @@ function clientOf(c: Context<HttpEnv>, { "client-id": id }: { "client-id"?: stri
 
 function readAction(request: unknown): SentAction | { reason: string } {
   const { data: read, error } = Action.safeParse(request);
-  if (!read) {
-    const [issue] = error.issues;
-    const path = issue?.path.join(".") ?? "";
-    return { reason: path && !issue?.message.startsWith(path) ? `${path}: ${issue?.message}` : (issue?.message ?? "") };
-  }
+  if (!read) return { reason: describeFaults(error)[0] ?? "" };
   const { action, action_id, occurred_at, data } = read;
   const { sync_id = null, guid = null, feed_url: feed = null } = data;
   const says = JSON.stringify([action, sync_id, guid, feed?.feed_url ?? null]);

@@ -5,7 +5,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { ZodError } from "zod";
 import { DomainError, type ErrorCode } from "../../errors.ts";
 import type { HttpEnv } from "../env.ts";
-import { MOST_DETAILS } from "../limits.ts";
+import { describeFaults } from "../errors.ts";
 import type { ErrorBody } from "./schemas/common.ts";
 
 export const RESPONSES = {
@@ -54,11 +54,7 @@ function challengeOf(error: string | undefined, description: string): string {
   return `Bearer realm="podkeep", error="${error}", error_description="${description}"${scope}`;
 }
 
-/** The error for invalid input, with one line for each fault: `subscriptions.0.feed_url: required`. */
+/** The error for invalid input, with one line for each fault. */
 export function invalidInput(error: ZodError): DomainError {
-  const details = error.issues.slice(0, MOST_DETAILS).map(({ path, message }) => {
-    const reason = message.endsWith("received undefined") ? "required" : message.replace(/^Invalid input: /, "");
-    return `${path.join(".") || "body"}: ${reason}`;
-  });
-  return new DomainError("invalid", "Input could not be validated", { details });
+  return new DomainError("invalid", "Input could not be validated", { details: describeFaults(error) });
 }
