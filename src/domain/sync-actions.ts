@@ -37,8 +37,6 @@ interface Said {
   now: Partial<SyncEntity>;
 }
 
-/** Milliseconds that a list of thousands, uploaded at once, takes the user's clock ahead of the wall clock. */
-const MOST_AHEAD = 10_000;
 const NOT_FOUND = "Entity not found";
 
 /** Decides the actions of one request, in the order of the calls. */
@@ -109,7 +107,7 @@ export class ActionRules {
   #timeOf(occurred_at: number, { before, now }: Said, kind: "status_at" | "address_at"): number | null {
     const last = now[kind] ?? before[kind];
     if (occurred_at > this.now) return Math.max(this.now, last);
-    if (last > this.now + MOST_AHEAD || occurred_at > last) return occurred_at;
+    if (last > this.now || occurred_at > last) return occurred_at;
     const isOwn = this.client !== null && (now.client ?? before.client) === this.client;
     return occurred_at === last && isOwn ? occurred_at : null;
   }

@@ -28,9 +28,9 @@ type Stored = Pick<SubscriptionState, "id" | "is_subscribed" | "subscription_cha
 export const isOn = (stored: Stored) => statusOf(stored) === "subscribed";
 const statusTime = ({ subscription_changed, deleted }: Stored) => deleted ?? subscription_changed;
 
-/** What is known of a subscription that the draft has not told yet. */
-export function createEntity(state: Stored, sync_id: string): SyncEntity {
-  const said = statusTime(state);
+/** What is known of a subscription that the draft has not told yet. @param now as for followChange() */
+export function createEntity(state: Stored, sync_id: string, now = Number.POSITIVE_INFINITY): SyncEntity {
+  const said = Math.min(statusTime(state), now);
   return {
     sync_id,
     subscription: state.id,
@@ -41,7 +41,7 @@ export function createEntity(state: Stored, sync_id: string): SyncEntity {
     subscribed_at: said,
     unsubscribed_at: isOn(state) ? null : said,
     status_at: said,
-    address_at: Math.max(state.subscription_changed, state.guid_changed ?? 0),
+    address_at: Math.min(Math.max(state.subscription_changed, state.guid_changed ?? 0), now),
     client: null,
   };
 }
@@ -56,17 +56,26 @@ export function refreshEntity(entity: SyncEntity, state: Stored): SyncEntity {
   return { ...now, subscribed_at: entity.subscribed_at, unsubscribed_at };
 }
 
-/** The entity after a change of its subscription, which counts by the server's clock. */
-export function followChange(entity: SyncEntity | undefined, change: SubscriptionChange, sync_id: string): SyncEntity {
+/**
+ * The entity after a change of its subscription, which counts by the server's clock.
+ * @param now wall time, of which the timestamps of a burst of changes are ahead: what is said next must be later
+ */
+export function followChange(
+  entity: SyncEntity | undefined,
+  change: SubscriptionChange,
+  sync_id: string,
+  now: number,
+): SyncEntity {
   const { before, changed_at } = change;
   const after = change.after as SubscriptionState;
-  if (!before || !entity) return { ...createEntity(after, entity?.sync_id ?? sync_id), changed_at };
+  if (!before || !entity) return { ...createEntity(after, entity?.sync_id ?? sync_id, now), changed_at };
+  const at = Math.min(changed_at, now);
   const next = { ...refreshEntity(entity, before), changed_at, client: null };
   if (isOn(before) !== isOn(after)) {
-    if (isOn(after)) Object.assign(next, { subscribed_at: changed_at, unsubscribed_at: null });
-    else next.unsubscribed_at = changed_at;
+    if (isOn(after)) Object.assign(next, { subscribed_at: at, unsubscribed_at: null });
+    else next.unsubscribed_at = at;
   }
-  if (isOn(before) !== isOn(after) || before.deleted !== after.deleted) next.status_at = changed_at;
-  if (before.feed_url !== after.feed_url || before.guid !== after.guid) next.address_at = changed_at;
+  if (isOn(before) !== isOn(after) || before.deleted !== after.deleted) next.status_at = at;
+  if (before.feed_url !== after.feed_url || before.guid !== after.guid) next.address_at = at;
   return next;
 }

@@ -46,13 +46,17 @@ const stateOf = (row: State) => ({ ...row, is_subscribed: row.is_subscribed === 
 const newId = () => crypto.randomUUID();
 
 /** Keeps the entities of what a transaction changed. A subscription that became part of another one leaves its own. */
-export async function followEntities({ tx, user_id }: UserTx, changes: SubscriptionChange[]): Promise<void> {
+export async function followEntities(
+  { tx, user_id }: UserTx,
+  changes: SubscriptionChange[],
+  now: number,
+): Promise<void> {
   const ids = new Set(changes.flatMap(({ before, after }) => [before, after].flatMap((one) => (one ? [one.id] : []))));
   const known = await listEntitiesOf(tx, { user_id }, rowsOf("id", ids));
   const rows = changes.flatMap((change) => {
     const { before, after, merged_into, changed_at } = change;
     const own = known.filter(({ subscription }) => subscription === (after ?? before)?.id);
-    if (after) return [followChange(own.find(isCurrent), change, newId())];
+    if (after) return [followChange(own.find(isCurrent), change, newId(), now)];
     if (!merged_into || !before) return [];
     const left = { left_at: changed_at, left_url: before.feed_url, left_guid: before.guid };
     return own.map((one) => ({
@@ -60,7 +64,7 @@ export async function followEntities({ tx, user_id }: UserTx, changes: Subscript
       ...(isCurrent(one) ? left : {}),
       changed_at,
       subscription: merged_into.id,
-      unsubscribed_at: one.unsubscribed_at ?? changed_at,
+      unsubscribed_at: one.unsubscribed_at ?? Math.min(changed_at, now),
     }));
   });
   await saveEntities(tx, { user_id }, rows);

@@ -114,7 +114,7 @@ export async function saveWorkingSet(
   await saveSpellings(tx, { user_id }, respelled);
   await deleteSubscriptions(tx, { user_id }, merged);
   await followPodcasts(user, set.changes(), feeds, set.handedOver());
-  if (config.open_podcast_draft === "on") await followEntities(user, set.changes());
+  if (config.open_podcast_draft === "on") await followEntities(user, set.changes(), now);
   await cancelDeletions(tx, { user_id, finished_at: now }, rowsOf("id", set.cancelled));
   const changes = describeChanges(set);
   await insertHistory(tx, { user_id, at: now, ...writeActor(actor) }, changes);

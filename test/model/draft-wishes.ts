@@ -1,8 +1,5 @@
 // What a user wished last of each feed, by the draft's rule: a second implementation of who wins.
 
-/** Milliseconds that a timestamp of the server may be ahead of its clock, after many changes at once. */
-const MOST_AHEAD = 10_000;
-
 interface Fact<Value> {
   value: Value;
   /** By the clock of who said it; by the server's for other protocols. */
@@ -32,7 +29,7 @@ export class Wishes {
 
   isOn = (url: string) => this.feeds.get(feedNumber(url))?.on.value ?? false;
 
-  /** Another protocol has changed it, at a timestamp of the server. */
+  /** Another protocol has changed it, at a time by the server's clock. */
   follow(url: string, on: boolean, at: number): void {
     const known = this.feeds.get(feedNumber(url));
     const wish = known ?? { on: { value: on, at }, url: { value: url, at }, by: null };
@@ -72,6 +69,6 @@ export class Wishes {
 }
 
 const wins = (last: Fact<unknown>, isOwn: boolean, at: number, now: number) =>
-  at > now || last.at > now + MOST_AHEAD || at > last.at || (at === last.at && isOwn);
+  at > now || last.at > now || at > last.at || (at === last.at && isOwn);
 
 const timeOf = (last: Fact<unknown>, at: number, now: number) => (at > now ? Math.max(now, last.at) : at);

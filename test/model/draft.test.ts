@@ -36,6 +36,10 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
+/** When another protocol changed it: a burst of changes takes its timestamp ahead of the clock. */
+const timeOf = (item: { subscription_changed: string } | undefined) =>
+  Math.min(Date.parse(item?.subscription_changed ?? ""), processes.now());
+
 class DraftWorld {
   readonly #wishes = new Wishes();
   readonly #clients: DraftDevice[];
@@ -150,7 +154,7 @@ class DraftWorld {
     return (await this.#items()).find(({ feed_url }) => feed_url === url);
   }
 
-  #changedAt = async (url: string) => Date.parse((await this.#find(url))?.subscription_changed ?? "");
+  #changedAt = async (url: string) => timeOf(await this.#find(url));
 
   async #patch(url: string, body: object): Promise<void> {
     const { status } = await this.#request("PATCH", `/subscriptions/${(await this.#find(url))?.guid}`, body);
@@ -184,7 +188,7 @@ class DraftWorld {
       // To add and to remove again what is not there is no wish.
       if (isOnly(url) && on !== shown.has(feedNumber(url))) expect([url, counts]).toEqual([url, true]);
       if (!counts || this.#wishes.isOn(url) === on) continue;
-      this.#wishes.follow(url, on, Date.parse(item?.subscription_changed ?? ""));
+      this.#wishes.follow(url, on, timeOf(item));
     }
     this.#lastShown.set(phone, new Set([...phone.urls].map(feedNumber)));
   }

@@ -157,6 +157,22 @@ describe("clocks", () => {
     expect(await tablet.subscribe(FEED)).toMatchObject({ status: "applied" });
   });
 
+  test("what its user does right after many changes elsewhere counts, though their timestamps are ahead", async () => {
+    const subscriptions = Array.from({ length: 100 }, (_, n) => ({ feed_url: `https://feeds.test/${n}` }));
+    await user.request("POST", "/subscriptions", { subscriptions });
+    const added = (await phone.changes()).at(-1);
+    expect(added.data.subscribed_at).toBe(iso(now()));
+    expect(Date.parse(added.last_updated)).toBeGreaterThan(now());
+    server.clock.advance(1);
+    expect(await phone.unsubscribe(added.data.sync_id)).toMatchObject({ status: "applied" });
+    const { guid } = await user.add(added.data.feed_url);
+    await user.request("PATCH", `/subscriptions/${guid}`, { new_feed_url: `${added.data.feed_url}/moved` });
+    server.clock.advance(1);
+    expect(await phone.update(added.data.sync_id, { feed_url: added.data.feed_url })).toMatchObject({
+      status: "applied",
+    });
+  });
+
   test("after the server's clock was ahead, the order of arrival counts", async () => {
     server.clock.advance(60 * MINUTE);
     const { guid } = await user.add(FEED);
