@@ -59,8 +59,10 @@ export async function uploadFeedChanges(
 /** Applies a client's whole list: adds what is missing, and removes what this client had added and has no more. */
 export async function uploadFeedList(context: Context, actor: Actor, client: Client, urls: string[]): Promise<Seconds> {
   const sent = await readFeedUrls(urls);
-  // Such as an error page that was saved as the list: it would remove everything.
-  if (urls.length > 0 && sent.length === 0) throw new DomainError("invalid", "The list has no valid feed URL");
+  // Such as an error page that was saved as the list: it would remove everything. A list of local podcasts is one.
+  if (urls.length > 0 && !urls.some((url) => URL.canParse(url.trim()))) {
+    throw new DomainError("invalid", "The list has no URL");
+  }
   // A whole list is what its user has now, and nothing that was queued.
   const habits = { ...client.habits, echoes: "never", reportsNews: false } as const;
   return upload(context, actor, client, habits, sent, async (user) => {

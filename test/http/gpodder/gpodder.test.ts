@@ -362,7 +362,7 @@ describe("gPodder", () => {
     expect((await app("PUT", `${path}.opml`, "<opml>")).status).toBe(400);
   });
 
-  test("keeps its podcasts if a file without any feed URL is uploaded as its list", async () => {
+  test("keeps its podcasts if a file without any URL is uploaded as its list, but not if all of its own are local", async () => {
     const app = appOf("curl/8.5.0");
     const path = "/subscriptions/ann/desktop";
     await app("PUT", `${path}.txt`, `${A}\n${B}\n`);
@@ -370,7 +370,7 @@ describe("gPodder", () => {
     expect((await app("PUT", `${path}.txt`, page)).status).toBe(400);
     expect((await app("PUT", `${path}.json`, ["a..b"])).status).toBe(400);
     expect((await app("GET", `${path}.json`)).body).toEqual([A, B]);
-    expect((await app("PUT", `${path}.txt`, "")).status).toBe(200);
+    expect((await app("PUT", `${path}.txt`, "file:///home/ann/lectures")).status).toBe(200);
     expect((await app("GET", `${path}.json`)).body).toEqual([]);
   });
 
