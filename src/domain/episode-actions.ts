@@ -58,8 +58,7 @@ export interface Arrival {
 type Place = Pick<EpisodeAction, "started" | "position" | "total">;
 
 /** A mark as played, and no report of listening. */
-const isMark = ({ started, position, total }: Place) =>
-  position !== null && position > 0 && started === position && position === total;
+const isMark = ({ started, position, total }: Place) => position !== null && started === position && position === total;
 
 /** The action as it is stored: a position has no start after it, and a play without one is only a mark. */
 export function normalizeAction<Action extends EpisodeAction>(action: Action): Action & { kind: StoredAction["kind"] } {
@@ -113,8 +112,8 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   const isSecond = acted_at === before.acted_at;
   if (sentBefore || (isSecond && position === before.position)) return before;
   const knew = told === null || before.arrived_at <= told;
-  if (sendsAll && isMark({ started, position, total }) && position !== before.position) {
-    return knew ? { ...before, arrived_at: stamp() } : before;
+  if (sendsAll && isMark({ started, position, total })) {
+    return knew && position !== before.position ? { ...before, arrived_at: stamp() } : before;
   }
   if (acted_at > before.acted_at) return add(acted_at);
   if (isCopied) return before;

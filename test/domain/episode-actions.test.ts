@@ -234,6 +234,20 @@ test("a full sync that says of each played episode that it was finished now leav
   expect(store(place, [listened, { ...now, sendsAll: true }])).toMatchObject([{ position: 3600 }]);
 });
 
+test("a full sync that says of a finished episode that it was finished now leaves later listening its place", () => {
+  const finished = play(3600, { sent_at: 1_000_000, started: 3600 });
+  const again: [EpisodeAction, Partial<Arrival>] = [
+    { ...finished, sent_at: 9_000_000 },
+    { now: 9_000_000, client: 2, told: 1, sendsAll: true },
+  ];
+  const offline: [EpisodeAction, Partial<Arrival>] = [
+    play(1200, { sent_at: 5_000_000 }),
+    { now: 9_900_000, client: 1 },
+  ];
+  expect(store([finished, { client: 1 }], again)).toMatchObject([{ acted_at: 1_000_000, arrived_at: 1 }]);
+  expect(store([finished, { client: 1 }], again, offline)).toMatchObject([{ position: 1200 }]);
+});
+
 const action = fc.record({
   url: fc.nat(3),
   guid: fc.option(fc.constant(true), { nil: undefined }),
