@@ -58,3 +58,13 @@ test("what an app removes within an hour of a mass removal belongs to it, what i
   expect(found).toMatchObject({ of: 12, noticed_at: 6, to: { changed_at: 8 } });
   expect([...(found?.removed ?? [])]).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
 });
+
+test("podcasts that a restored backup lacks are not counted as what an app left on the list", () => {
+  const change = (n: number, what: "lost" | "unsubscribed", actor: string): AttributedChange => {
+    return { changed_at: n, at: n * MINUTE, subscription: n, what, before: "subscribed", actor };
+  };
+  const lost = Array.from({ length: 10 }, (_, n) => change(n, "lost", "admin"));
+  const removed = [10, 11, 12, 13, 14, 15].map((n) => change(n, "unsubscribed", "app"));
+  expect(findMassRemovals([...lost, ...removed], 4)).toMatchObject([{ of: 10 }]);
+  expect(findMassRemovals([...removed, ...lost], 4)).toEqual([]);
+});

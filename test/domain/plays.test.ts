@@ -63,6 +63,22 @@ test("a mark as played is a row without length", () => {
   ]);
 });
 
+test("a mark without a position is kept, also in the second in which its app stopped playing", () => {
+  const played = report(10 * MINUTE, 0, 600);
+  expect(shown(keep(played, report(10 * MINUTE, null, null)))).toEqual([
+    [0, 10 * MINUTE, 0, 600],
+    [10 * MINUTE, 10 * MINUTE, null, null],
+  ]);
+});
+
+test("a row that goes on has the length that was said last", () => {
+  const totals = (...said: (number | null)[]) =>
+    keep(...said.map((total, n) => report((n + 1) * MINUTE, n * 60, (n + 1) * 60, { total }))).map(
+      ({ total }) => total,
+    );
+  expect([totals(3600, null), totals(null, 3600), totals(3600, 1800)]).toEqual([[3600], [3600], [1800]]);
+});
+
 test("an app that can't say where it began, began where it was, if there was time to listen", () => {
   // PinePods says that it began at 0, Kasts that it began where it ended.
   for (const [saysStart, begun] of [

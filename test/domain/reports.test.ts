@@ -152,6 +152,14 @@ test("a device that starts from nothing repeats all that it reported before", ()
   expect(hearOne(true, removed(1500), held(), fromNothing)).toMatchObject({ change: false, resend: true });
 });
 
+test("taps that undo each other leave what the device holds as it was, and the feed is resent", () => {
+  const undone = (holding: Holding | null) =>
+    hear({ feed: "x", feed_url: `${X}/`, subscribed: true, undone: true }, knownOf(listed(900), holding));
+  const both = held({ other_url: HTTP });
+  expect(undone(both)).toMatchObject({ change: false, resend: true, holds: both });
+  expect(undone(null)).toMatchObject({ resend: true, holds: { feed_url: `${X}/`, reported: null } });
+});
+
 test("the client that made a change echoes nothing by undoing it", () => {
   const known = { habits: antennapod, ...wasListed(true) };
   const own = held({ reported: false, decided: 1500 });
