@@ -148,6 +148,12 @@ test("a URL of which nothing has to be parsed is the same feed as with a fragmen
   );
 });
 
+test("a part of a host may be 63 characters long, and not 64", () => {
+  const urlOf = (length: number) => `https://${"a".repeat(length)}.example/rss`;
+  expect(validFeed(urlOf(63)).feed_url).toBe(urlOf(63));
+  expect(readFeedUrl(urlOf(64))).toEqual({ message: "Not a valid URL" });
+});
+
 test("a host that is longer than any in the DNS is no feed's; a user and password may be as long", () => {
   const host = `${"abc.".repeat(80)}example`;
   expect(readFeedUrl(`https://${host}/rss`)).toEqual({ message: "Not a valid URL" });

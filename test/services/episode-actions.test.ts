@@ -608,6 +608,23 @@ test("thousands of actions come in pages, once each and with other requests in b
   expect(ended).toEqual(["another request", "all pages"]);
 });
 
+test("a podcast of a thousand episodes comes to its last action, however many of others arrived in between", async () => {
+  const long = (n: number) => play(n + 1, { episode_url: `https://feed.example/${n}.mp3`, sent_at: 1000 });
+  const others = Array.from({ length: 5300 }, (_, n) =>
+    play(1, { feed_url: B, episode_url: `https://b.example/${n}.mp3`, sent_at: 1000 }),
+  );
+  const actions = [...Array.from({ length: 1001 }, (_, n) => long(n)), ...others, long(1001)];
+  await upload(clientOf("phone"), ...actions);
+  const feed_url = "https://feed.example/rss";
+  expect((await read(clientOf("tablet"), { feed_url })).actions).toHaveLength(1002);
+});
+
+test("a podcast is found by a URL with spaces around it; one that no URL names has no actions", async () => {
+  await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+  expect((await read(clientOf("tablet"), { feed_url: ` ${A} ` })).actions).toHaveLength(1);
+  expect((await read(clientOf("tablet"), { feed_url: "podcast" })).actions).toEqual([]);
+});
+
 test("of 1,000 actions in one upload, the latest of each episode counts, once", async () => {
   const actions = Array.from({ length: 1000 }, (_, n) =>
     // Every third is older than what came before it.

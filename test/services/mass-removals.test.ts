@@ -222,6 +222,38 @@ describe("an app that removes most of a list", () => {
     expect(await removals()).toEqual([]);
   });
 
+  test("gets back what it removed, and not what another app removed in between", async () => {
+    const tablet = await app("Kasts");
+    await unsubscribe(0, 4);
+    await tablet.request("PATCH", `/subscriptions/${guids[11]}`, { is_subscribed: false });
+    await unsubscribe(4, 8);
+    const [found] = await removals();
+    expect(found).toMatchObject({ removed: 8, of: 12, missing: 8 });
+    expect(await putBack(server.app, me(), found!)).toHaveLength(8);
+    expect(await subscribed()).toHaveLength(11);
+  });
+
+  test("gets back no podcast that it had removed before and only moved then", async () => {
+    await unsubscribe(0, 1);
+    later(2 * HOUR);
+    await unsubscribe(1, 5);
+    await phone.request("PATCH", `/subscriptions/${guids[0]}`, { new_feed_url: "https://moved.example/" });
+    await unsubscribe(5, 8);
+    const [found] = await removals();
+    expect(await putBack(server.app, me(), found!)).toHaveLength(7);
+    expect(await subscribed()).toHaveLength(11);
+  });
+
+  test("is shown before one that was earlier", async () => {
+    const tablet = await app("Kasts");
+    await unsubscribe(0, 8);
+    for (let n = 0; n < 12; n++) await user.add(`https://other${n}.example/`);
+    later(2 * HOUR);
+    for (const { guid, is_subscribed } of await user.changes()) if (is_subscribed) await tablet.remove(guid);
+    await server.drain();
+    expect((await removals()).map(({ by }) => by.label)).toEqual(["Kasts", "AntennaPod"]);
+  });
+
   test("is not noticed below half, over more than an hour, or from a short list", async () => {
     await unsubscribe(0, 6);
     later(2 * HOUR);

@@ -192,3 +192,13 @@ test("podkeep's own file brings what was listened to of a podcast that was merge
   expect(await feeds(there.actor)).toEqual([NEW, NEW]);
   expect(await feeds(here.actor)).toEqual([NEW, NEW]);
 });
+
+test("a dry run counts what it would store, however often an episode that is here is named", async () => {
+  const { actor, move } = await open();
+  await move({ actions: [at(100, START - 9000)] });
+  const others = Array.from({ length: 300 }, (_, n) => ({ ...at(10, START - 5000), guid: `other${n}` }));
+  const actions = [at(200, START - 5000), ...others, at(300, START - 5000)];
+  const moveAll = (dry_run: boolean) =>
+    moveIn(podkeep.app, actor, { ...nothingFrom("old.example"), actions }, { dry_run });
+  for (const dry_run of [true, false]) expect((await moveAll(dry_run)).stored).toBe(301);
+});

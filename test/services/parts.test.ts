@@ -306,3 +306,21 @@ test("of a user who is deleted between parts, nothing is left", async () => {
     }
   }
 });
+
+test("a large upload brings nothing back that another app removed while it was on its way, in no part of it", async () => {
+  const user = await podkeep.user();
+  const [phone, laptop] = [deviceOf(user, "phone", "AntennaPod"), deviceOf(user, "laptop")];
+  await addFeeds(podkeep.app, user.id, urls("new"));
+  const { timestamp } = await get(phone, 0);
+  podkeep.clock.advance(5000);
+  await get(phone, timestamp);
+  podkeep.clock.advance(5000);
+  await uploadFeedChanges(podkeep.app, laptop.actor, laptop.client, { add: [], remove: urls("new").slice(1) });
+  const [left] = (await user.changes("", 500)).filter((item) => item.is_subscribed);
+  const between = beforeWrites(async (write) => {
+    if (write === 3) await user.request("PATCH", `/subscriptions/${left.guid}`, { is_subscribed: false });
+  });
+  // AntennaPod echoes what it received.
+  await uploadFeedChanges(between, phone.actor, phone.client, { add: urls("new").toReversed(), remove: [] });
+  expect(await listOf(user)).toEqual([]);
+});

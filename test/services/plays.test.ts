@@ -9,6 +9,7 @@ import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
 import { readActions } from "../../src/services/episode-actions.ts";
 import { uploadActions } from "../../src/services/episode-uploads.ts";
+import { readEpisode } from "../../src/services/listening.ts";
 import { listPlays, type PlayEntry } from "../../src/services/play-list.ts";
 import { prunePlays } from "../../src/services/plays.ts";
 import { setPosition } from "../../src/services/positions.ts";
@@ -326,6 +327,13 @@ test("plays older than PODKEEP_PLAYS_KEEP are deleted, and not taken again", asy
   expect(await listened()).toHaveLength(1);
 });
 
+test("a play that is older than PODKEEP_PLAYS_KEEP when it arrives is no row, and its position counts", async () => {
+  const end = now();
+  await upload("phone", [play(60, { sent_at: end - 401 * DAY })]);
+  expect(await listened()).toEqual([]);
+  expect(await positions(clientOf("tablet"))).toEqual([[60, 3600]]);
+});
+
 test("the list of plays comes in pages, the latest first", async () => {
   const end = now();
   const plays = Array.from({ length: 25 }, (_, n) =>
@@ -348,6 +356,13 @@ async function positions(client: Client) {
   const { pages } = await readActions(podkeep.app, ann, client, all);
   return (await Array.fromAsync(pages ?? [])).flat().map(({ position, total }) => [position, total]);
 }
+
+test("an episode that was downloaded before it was played is shown where it was played to", async () => {
+  const download = { kind: "download", position: null, total: null, started: null } as const;
+  await upload("phone", [play(0, { ...download, sent_at: now() }), play(60, { sent_at: now() })]);
+  const [last] = await listened();
+  expect(await readEpisode(podkeep.app, ann, last?.episode ?? 0)).toMatchObject({ position: 60, total: 3600 });
+});
 
 test("a position that is set counts for every app, over plays of a later time too", async () => {
   const end = now();

@@ -121,6 +121,13 @@ for (const revoked of [true, false]) {
   });
 }
 
+test("an app that asks for everything with a token in place of a revoked one is sent its own spellings", async () => {
+  const { client } = await syncPhone("gPodder/3.11.1");
+  await revokeToken(podkeep.app, client.token.split("_")[1] ?? "");
+  const renewed = appOf(await ann.another(), "gPodder/3.11.1");
+  expect((await renewed.get(0)).add).toEqual([OWN]);
+});
+
 test("a new token takes over from the one that synced last, though the server's clock went back between them", async () => {
   const agent = "gPodder/3.11.1";
   const { timestamp: first } = await appOf(await ann.another(), agent).get(0);
