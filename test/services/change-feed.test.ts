@@ -202,6 +202,15 @@ describe("pages", () => {
     }
   });
 
+  test("count the user's own guids alone", async () => {
+    const other = await server.user();
+    await other.add("https://1.example/", guidOf(1));
+    await other.request("PATCH", `/subscriptions/${guidOf(1)}`, { new_guid: guidOf(8) });
+    await other.request("PATCH", `/subscriptions/${guidOf(8)}`, { new_guid: guidOf(9) });
+    for (const n of [2, 3, 4]) await add(n);
+    expect(await read("/subscriptions?per_page=2")).toMatchObject({ total: 3 });
+  });
+
   test("with any `since` have every item once, by `next` and by number, and the same total", async () => {
     await fillWithOldGuids();
     for (const since of new Set((await user.changes()).map(place))) {

@@ -79,6 +79,23 @@ describe("a deletion that fails", () => {
     expect(await record()).toMatchObject({ attempts: 1, reason: "the disk is on fire", run_after: START + MINUTE });
   });
 
+  test("says nothing of other deletions, of another user either", async () => {
+    await server.drain();
+    const other = await server.user("bob");
+    await other.add("https://a.example/", A);
+    await other.remove(A);
+    await user.add("https://b.example/", guidOf(2));
+    await user.remove(guidOf(2));
+    server.clock.advance(MINUTE / 2);
+    await server.sql(
+      `update deletions set attempts = 1, run_after = ${START + 10 * MINUTE} where run_after <= ${START}`,
+    );
+    server.clock.advance(MINUTE / 2);
+    await server.drain();
+    const reasons = await server.sql("select user_id, id, message from deletions order by user_id, id");
+    expect(reasons.map(({ message }) => message)).toEqual(["the disk is on fire", null, null]);
+  });
+
   test("succeeds at the next attempt when the cause is gone", async () => {
     await server.drain();
     await server.failDeletions(null);

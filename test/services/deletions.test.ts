@@ -63,6 +63,17 @@ describe("while a deletion is pending", () => {
     });
   }
 
+  test("adding its feed cancels it alone, and no other of this or another user", async () => {
+    const other = await server.user("bob");
+    await other.add(FEED_B, B);
+    expect(await other.remove(B)).toBe(1);
+    await user.add(FEED_B, B);
+    const ids = [await user.remove(A), await user.remove(B)];
+    await user.add(FEED_A);
+    expect(await Promise.all(ids.map(statusOf))).toEqual(["FAILURE", "PENDING"]);
+    expect((await other.request("GET", "/deletions/1")).body.status).toBe("PENDING");
+  });
+
   test("subscribing again cancels it; setting the present value does not", async () => {
     const first = await user.remove(A);
     await patch(A, { is_subscribed: true });

@@ -580,6 +580,17 @@ test("aggregated, an episode comes with its place, and the latest done with it a
   }
 });
 
+test("aggregated, of what was done with an episode in one second, what arrived last comes", async () => {
+  const none = { position: null, total: null, started: null, sent_at: 1000 } as const;
+  const kinds = ["download", "delete", "new"] as const;
+  for (const [n, order] of [kinds, kinds.toReversed()].entries()) {
+    const episode_url = `https://feed.example/${n}.mp3`;
+    await upload(clientOf("phone"), ...order.map((kind) => play(0, { ...none, kind, episode_url })));
+  }
+  const { actions } = await read(clientOf("tablet"), { aggregated: true });
+  expect(actions.map(({ kind }) => kind)).toEqual(["new", "download"]);
+});
+
 test("thousands of actions come in pages, once each and with other requests in between, and what is new comes alone", async () => {
   const COUNT = LONG ? 20_000 : 5000;
   const phone = clientOf("phone");

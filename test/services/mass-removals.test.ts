@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { actAsUser } from "../../src/services/actor.ts";
 import { putBack, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
-import { listMassRemovals } from "../../src/services/noticed-removals.ts";
+import { keepRemovals, listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { createRemovalWatch } from "../../src/services/removal-watch.ts";
 import { patchSubscription } from "../../src/services/subscriptions.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
@@ -242,6 +242,22 @@ describe("an app that removes most of a list", () => {
     const [found] = await removals();
     expect(await putBack(server.app, me(), found!)).toHaveLength(7);
     expect(await subscribed()).toHaveLength(11);
+  });
+
+  test("is not shown again once its list was kept, whatever is removed later or kept then", async () => {
+    await unsubscribe(0, 8);
+    const [found] = await removals();
+    await keepRemovals(server.app, me(), found!.to);
+    for (let n = 0; n < 12; n++) await user.add(`https://other${n}.example/`);
+    later(2 * HOUR);
+    for (const { guid, is_subscribed } of await user.changes()) if (is_subscribed) await phone.remove(guid);
+    await server.drain();
+    const [second, ...others] = await removals();
+    expect([second?.removed, others]).toEqual([16, []]);
+    await keepRemovals(server.app, me(), second!.to);
+    // From a page that was open for long.
+    await keepRemovals(server.app, me(), found!.to);
+    expect(await removals()).toEqual([]);
   });
 
   test("is shown before one that was earlier", async () => {

@@ -293,6 +293,15 @@ test("plays go with a merge and a move, stay when a podcast is unsubscribed, and
   expect(await listened()).toEqual([]);
 });
 
+test("a deletion takes the plays of its podcast, and no others", async () => {
+  const guid = await subscribe(A);
+  const other = play(90, { feed_url: B, episode_url: "https://b.example/1.mp3", sent_at: now() });
+  await upload("phone", [play(60, { feed_url: A, sent_at: now() }), other]);
+  await requestDeletion(podkeep.app, ann, guid);
+  await podkeep.drain();
+  expect((await listened()).map(({ position }) => position)).toEqual([90]);
+});
+
 test("plays go with their user", async () => {
   const { id, name } = await podkeep.user();
   await upload("phone", [play(60, { sent_at: now() })], actAsUser(id));
