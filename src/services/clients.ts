@@ -56,7 +56,7 @@ export async function introduceClient(
 ): Promise<void> {
   const { tx, user_id } = user;
   const takes = device !== null && product !== null;
-  const earlier = takes ? (await listClientsOn(tx, { user_id, device, product })).filter((one) => one.id !== id) : [];
+  const earlier = takes ? await listClientsOn(tx, { user_id, device, product }) : [];
   const ended = await findEnded(tx, user_id, earlier, now);
   const from = ended[0] ?? (fromNothing ? undefined : earlier[0]);
   // What it received since it began with the earlier credential counts too.
