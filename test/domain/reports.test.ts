@@ -1,7 +1,7 @@
 // Single rules of what devices report and receive, each with the story that it decides.
 import { describe, expect, test } from "bun:test";
 import { assumeFullSync, changesFor, type Holding, type Listing } from "../../src/domain/device-list.ts";
-import { hear, isReversed, type Known, type Report, reportsOf } from "../../src/domain/reports.ts";
+import { hear, isReversed, type Known, newlyHeld, type Report, reportsOf } from "../../src/domain/reports.ts";
 import type { SyncPosition } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
 
@@ -23,6 +23,7 @@ const held = (more: Partial<Holding> = {}): Holding => ({
 });
 const { habits: antennapod } = appNamed("AntennaPod", "gpodder");
 const { habits: gpodder } = appNamed("gPodder", "gpodder");
+const { habits: rhythmbox } = appNamed("Rhythmbox", "gpodder");
 const { habits: kasts } = appNamed("Kasts", "gpodder");
 const spellings = { former: new Map(), began: 0, fromNothing: true };
 
@@ -185,6 +186,15 @@ test("a whole list removes what its client reported as added, and nothing that i
   const dropped = (reported: boolean | null) => reportsOf([], new Map([["x", held({ reported })]]));
   expect(dropped(true)).toEqual([{ feed: "x", feed_url: X, subscribed: false, implied: true }]);
   expect([dropped(false), dropped(null)]).toEqual([[], []]);
+});
+
+test("Rhythmbox lacked what it adds after another app did, unless its last GET sent it that: then it is an echo", () => {
+  const lacked = (changed: number) => {
+    const known = { habits: rhythmbox };
+    const heard = hearOne(true, listed(changed), null, known);
+    return newlyHeld([heard], knownOf(listed(changed), null, known)).map(({ feed }) => feed);
+  };
+  expect([lacked(900), lacked(1999), lacked(2000)]).toEqual([[], [], ["x"]]);
 });
 
 describe("a full sync reports", () => {

@@ -230,6 +230,21 @@ test.each([0, 40])(
   },
 );
 
+test.each([
+  [true, []],
+  [false, ["https://a.example/rss"]],
+])("what a device adds again is news after a GET of its whole list, not after a HEAD: %p", async (peek, listed) => {
+  const actor = actAsUser((await podkeep.user()).id, null, "phone");
+  const client = identifyClient(actor, appNamed("Elsewhere", "gpodder"));
+  const add = () => uploadFeedChanges(podkeep.app, actor, client, { add: ["https://a.example/rss"], remove: [] });
+  await readFeedChanges(podkeep.app, actor, client, { since: 0 });
+  await add();
+  await uploadFeedChanges(podkeep.app, actor, null, { add: [], remove: ["https://a.example/rss"] });
+  await listDeviceFeeds(podkeep.app, actor, client, { peek });
+  await add();
+  expect((await listDeviceFeeds(podkeep.app, actor, null)).map(({ feed_url }) => feed_url)).toEqual(listed);
+});
+
 test("what is not a feed URL is left out of an upload", async () => {
   const actor = actAsUser((await podkeep.user()).id);
   const url = "https://a.example/rss";
