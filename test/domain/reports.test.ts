@@ -209,6 +209,11 @@ describe("a full sync reports", () => {
     expect(assume(listed(900), held({ reported: false, decided: 500 }))).toMatchObject([{ reported: true }]);
   });
 
+  test("what the device still has in each spelling that it may have", () => {
+    const both = held({ reported: false, decided: 500, other_url: HTTP });
+    expect(assume(removed(2500), both)).toEqual([{ ...both, reported: true, reported_at: 3000 }]);
+  });
+
   test("nothing of what was added since the last GET", () => {
     expect(assume(listed(2500), held({ reported: false, decided: 500 }))).toEqual([]);
     expect(assume(listed(2500), null)).toEqual([]);

@@ -382,3 +382,10 @@ test("a title that only a merged subscription has is shown in the history", asyn
   await patch(THREE, { new_guid: ONE });
   expect((await entries()).find(({ what }) => what === "merged")).toMatchObject({ title: "Second" });
 });
+
+test("the history has the titles of the user's own podcasts", async () => {
+  const other = actAsUser((await server.user()).id);
+  await importFeeds(server.app, me(), [{ feed_url: A, title: "First" }], { dry_run: false });
+  await importFeeds(server.app, other, [{ feed_url: B, title: "Second" }], { dry_run: false });
+  expect(await listHistory(server.app, other, { limit: 10 })).toMatchObject([{ title: "Second" }]);
+});

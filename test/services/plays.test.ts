@@ -300,6 +300,7 @@ test("a deletion takes the plays of its podcast, and no others", async () => {
   await requestDeletion(podkeep.app, ann, guid);
   await podkeep.drain();
   expect((await listened()).map(({ position }) => position)).toEqual([90]);
+  expect(await podkeep.sql(`select position from plays where user_id = '${ann.user_id}'`)).toHaveLength(1);
 });
 
 test("plays go with their user", async () => {
