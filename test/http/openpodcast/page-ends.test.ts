@@ -99,6 +99,16 @@ test("each token, since and per_page has its own pages, for ten minutes, and pag
   expect(await namesOf(2)).toEqual([6, 7, 8]);
 });
 
+test("an app that begins to count pages takes nothing from others that are between two pages", async () => {
+  const [second, third] = [await user.another(), await user.another()];
+  const ask = async (app: TestUser, page: number) =>
+    names((await app.request("GET", `/subscriptions?since=${since}&per_page=3&page=${page}`)).body.subscriptions);
+  for (const app of [user, third]) expect(await ask(app, 1)).toEqual([1, 2, 3]);
+  await patch(1, { is_subscribed: false });
+  expect(await ask(second, 1)).toEqual([2, 3, 4]);
+  for (const app of [user, third]) expect(await ask(app, 2)).toEqual([4, 5, 6]);
+});
+
 test("two devices with one token that count pages at the same time miss nothing", async () => {
   const [phone, tablet] = [await namesOf(1), [] as number[]];
   await patch(1, { is_subscribed: false });
@@ -205,6 +215,13 @@ describe("page ends", () => {
     // More walks end than were remembered, and one is on its way.
     for (let walk = 0; walk < 20; walk++) await save(2, 2 + walk, true);
     await save(1, 9);
+    expect((await before(2))?.changed_at).toBe(1);
+  });
+
+  test("of a first page that is requested again and again are remembered after the clock was set back too", async () => {
+    for (let request = 0; request < 20; request++) await save(1, 1);
+    minutes(-60);
+    await save(1, 1);
     expect((await before(2))?.changed_at).toBe(1);
   });
 
