@@ -9,7 +9,7 @@ import { listPlays, streamWritten } from "../../src/services/play-list.ts";
 import type { TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { playOf } from "../support/play.ts";
-import { DAY, type Feeds, openFeeds } from "./feeds.ts";
+import { DAY, type Feeds, openFeeds, WEEK } from "./feeds.ts";
 
 const MINUTE = 60_000;
 
@@ -26,9 +26,9 @@ const item = (name: string) =>
 const feed = (...items: string[]) =>
   `<rss xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"><channel><title>A Show</title>${items.join("")}</channel></rss>`;
 
-async function listen(host: string, names: string[], user: TestUser = feeds.ann): Promise<void> {
-  const timestamp = new Date(feeds.podkeep.clock.now() - MINUTE).toISOString();
-  const actions = names.map((name) => playOf(feeds.url(host), url(name), { guid: name, total: undefined, timestamp }));
+async function listen(host: string, names: string[], user: TestUser = feeds.ann, more: object = {}): Promise<void> {
+  const given = { total: undefined, timestamp: new Date(feeds.podkeep.clock.now() - MINUTE).toISOString(), ...more };
+  const actions = names.map((name) => playOf(feeds.url(host), url(name), { guid: name, ...given }));
   const headers = basicAuth(user.name, user.token);
   const path = `/api/2/episodes/${user.name}.json`;
   await feeds.podkeep.send("POST", path, { headers, body: JSON.stringify(actions) });
@@ -54,6 +54,14 @@ test("what somebody listened to gets the feed's title and length, on the page, i
   expect(csv).toContain(",Episode 2,");
 });
 
+test("what was only marked as played gets them too", async () => {
+  feeds.serve("a", feed(item("1")));
+  await feeds.add("a");
+  await listen("a", ["1"], feeds.ann, { started: undefined, position: undefined });
+  await feeds.after(MINUTE);
+  expect(await namesOf()).toEqual(["Episode 1"]);
+});
+
 test("every user who listened gets it by one reading", async () => {
   feeds.serve("a", feed(item("1"), item("2")));
   const bob = await feeds.podkeep.user("bob");
@@ -64,6 +72,18 @@ test("every user who listened gets it by one reading", async () => {
   expect(await namesOf()).toEqual(["Episode 1"]);
   expect(await namesOf(bob)).toEqual(["Episode 1", "Episode 2"]);
   expect(feeds.fetched).toHaveLength(1);
+});
+
+test("a feed is asked for changes only if its new episodes were only downloaded", async () => {
+  feeds.serve("a", ({ headers }) => {
+    if (headers.has("If-None-Match")) return new Response(null, { status: 304 });
+    return new Response(feed(item("1")), { headers: { ETag: '"x"' } });
+  });
+  await feeds.add("a");
+  await feeds.after(MINUTE);
+  await listen("a", ["1"], feeds.ann, { action: "download" });
+  await feeds.after(WEEK);
+  expect(feeds.fetched.map(({ headers }) => headers.has("If-None-Match"))).toEqual([false, true]);
 });
 
 test("a later episode is found a day later; without one the feed is asked for changes only, after a week", async () => {
