@@ -178,6 +178,29 @@ test("podkeep's own file brings each stretch as it was: with pauses, on two devi
   expect(await begun(here.actor)).toEqual(await begun(there.actor));
 });
 
+test("plays that began at one time come in once each, by their ends and positions, and no more than 16", async () => {
+  const { actor, move } = await open();
+  await move({ actions: [at(1, START - 900_000)] });
+  const begun_at = START - 600_000;
+  const playTo = (position: number, seconds: number) => ({
+    ...at(position, begun_at + seconds * 1000),
+    started: 0,
+    begun_at,
+  });
+  const three = [playTo(60, 60), playTo(60, 90), playTo(120, 90)];
+  expect((await move({ plays: [...three, ...three] })).stored).toBe(3);
+  expect((await move({ plays: three.toReversed() })).stored).toBe(0);
+  const { plays } = await listPlays(podkeep.app, actor, { limit: 100 });
+  const kept = plays.filter((one) => one.begun_at === begun_at);
+  expect(kept.map(({ position, ended_at }) => [position, ended_at - begun_at]).sort()).toEqual([
+    [120, 90_000],
+    [60, 60_000],
+    [60, 90_000],
+  ]);
+  const many = Array.from({ length: 20 }, (_, n) => playTo(n, 120));
+  expect((await move({ plays: many })).stored).toBe(13);
+});
+
 test("podkeep's own file brings what was listened to of a podcast that was merged, to the podcast that stayed", async () => {
   const [there, here] = [await open(), await open()];
   const [OLD, NEW] = ["https://old.example/rss", "https://new.example/rss"];
