@@ -9,6 +9,7 @@ import { type Client, identifyClient } from "../../src/services/clients.ts";
 import { listDeviceFeeds, readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges, uploadFeedList } from "../../src/services/device-uploads.ts";
 import { forgetDevice } from "../../src/services/devices.ts";
+import { readActions } from "../../src/services/episode-actions.ts";
 import { patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { STORIES } from "../domain/device-stories.ts";
@@ -230,19 +231,42 @@ test.each([0, 40])(
   },
 );
 
-test.each([
-  [true, []],
-  [false, ["https://a.example/rss"]],
-])("what a device adds again is news after a GET of its whole list, not after a HEAD: %p", async (peek, listed) => {
+type Read = (actor: Actor, client: Client) => Promise<unknown>;
+const readPlays: Read = async (actor, client) => {
+  const query = { feed_url: null, aggregated: false, peek: false };
+  const { timestamp } = await readActions(podkeep.app, actor, client, { ...query, since: 0 });
+  await readActions(podkeep.app, actor, client, { ...query, since: timestamp });
+};
+test.each<[string, Read, string[]]>([
+  ["after a GET of its whole list", (...by) => listDeviceFeeds(podkeep.app, ...by), ["https://a.example/rss"]],
+  ["not after a HEAD of it", (...by) => listDeviceFeeds(podkeep.app, ...by, { peek: true }), []],
+  ["not after GETs of what was played", readPlays, []],
+])("what a device adds again is news %s", async (_, read, listed) => {
   const actor = actAsUser((await podkeep.user()).id, null, "phone");
   const client = identifyClient(actor, appNamed("Elsewhere", "gpodder"));
   const add = () => uploadFeedChanges(podkeep.app, actor, client, { add: ["https://a.example/rss"], remove: [] });
   await readFeedChanges(podkeep.app, actor, client, { since: 0 });
   await add();
   await uploadFeedChanges(podkeep.app, actor, null, { add: [], remove: ["https://a.example/rss"] });
-  await listDeviceFeeds(podkeep.app, actor, client, { peek });
+  await read(actor, client);
   await add();
   expect((await listDeviceFeeds(podkeep.app, actor, null)).map(({ feed_url }) => feed_url)).toEqual(listed);
+});
+
+test("an app that takes its own changes for others' is not sent what its whole list has added", async () => {
+  const user = await podkeep.user();
+  const actor = actAsUser(user.id, null, "laptop");
+  const client = identifyClient(actor, appNamed("mygpoclient", "gpodder"));
+  const read = (since: number) => readFeedChanges(podkeep.app, actor, client, { since });
+  const url = "https://a.example/rss";
+  const { guid } = await user.add(url);
+  const first = await read(0);
+  await patchSubscription(podkeep.app, actor, guid, { is_subscribed: false });
+  const second = await read(first.timestamp);
+  expect([first.add, second.remove]).toEqual([[url], [url]]);
+  await uploadFeedList(podkeep.app, actor, client, [url]);
+  expect(await read(second.timestamp)).toMatchObject({ add: [], remove: [] });
+  expect((await listDeviceFeeds(podkeep.app, actor, null)).map(({ feed_url }) => feed_url)).toEqual([url]);
 });
 
 test("what is not a feed URL is left out of an upload", async () => {

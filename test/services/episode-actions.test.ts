@@ -439,6 +439,33 @@ test("a podcast that Kasts drops after it was added again, because it receives t
   expect(await sync(kasts)).toEqual([[], []]);
 });
 
+test("a phone that is restored from its backup gets the podcasts since then, also after it uploaded plays", async () => {
+  const phone = identifyClient({ ...ann, device: "phone" }, appNamed("AntennaPod", "nextcloud"));
+  const feeds = (since: number) => readFeedChanges(podkeep.app, ann, phone, { since });
+  await read(phone);
+  const { timestamp: backup } = await feeds(0);
+  let since = backup;
+  for (const feed_url of ["https://one.example/", "https://two.example/"]) {
+    podkeep.clock.advance(60_000);
+    await subscribe(feed_url);
+    ({ timestamp: since } = await feeds(since));
+  }
+  podkeep.clock.advance(60_000);
+  await upload(phone, play(100));
+  expect((await feeds(backup)).add).toEqual(["https://one.example/", "https://two.example/"]);
+});
+
+test("an app that never asks for plays makes no device receive them again when it adds what it has", async () => {
+  const [phone, laptop] = [clientOf("phone", "App"), clientOf("laptop", "App")];
+  await subscribe("https://feed.example/rss");
+  await upload(phone, play(100));
+  const { timestamp } = await read(phone);
+  const feeds = async (since: number) => (await readFeedChanges(podkeep.app, ann, laptop, { since })).timestamp;
+  await feeds(await feeds(0));
+  await uploadFeedChanges(podkeep.app, ann, laptop, { add: ["https://feed.example/rss"], remove: [] });
+  expect((await read(phone, { since: timestamp })).actions).toEqual([]);
+});
+
 test("two phones with one token and one device id are told what the other one played", async () => {
   const phone = clientOf("phone");
   await upload(clientOf("tablet"), play(1, { sent_at: 1000 }));
