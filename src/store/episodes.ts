@@ -73,10 +73,10 @@ export const listEpisodesOf = bulkStatement(
       limit ${limitTo(p.limit)}`,
 );
 
-/** An episode of the podcast that gets others which has the same number in a column. */
-const sharing = (p: Owner & { into: number }, column: "guid_key" | "url_key") =>
-  sql`select 1 from episodes as other where other.user_id in (${p.user_id}) and other.podcast = ${p.into}
-    and other.${sql.ref(column)} = episodes.${sql.ref(column)}`;
+/** The numbers that episodes of a podcast have in a column. */
+const keysOf = (p: Owner & { into: number }, column: "guid_key" | "url_key") =>
+  sql`select ${sql.ref(column)} from episodes where user_id in (${p.user_id}) and podcast = ${p.into}
+    and ${sql.ref(column)} is not null`;
 
 /**
  * Gives a podcast the episodes of another one, as EpisodeSet.take() does, but for those of which only that can say what
@@ -88,7 +88,7 @@ export const moveEpisodes = statement(
         feed_url = case when cast(${p.feed_url} as text) is null then null else coalesce(feed_url, ${p.feed_url}) end
       where user_id = ${p.user_id} and podcast = ${p.from}
         and url_key is not null and (url like 'http:%' or url like 'https:%')
-        and not exists (${sharing(p, "guid_key")}) and not exists (${sharing(p, "url_key")})`,
+        and (guid_key is null or guid_key not in (${keysOf(p, "guid_key")})) and url_key not in (${keysOf(p, "url_key")})`,
 );
 
 /**

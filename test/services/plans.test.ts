@@ -412,6 +412,12 @@ test.each(STATEMENTS)("an index finds %s", async (_, column, run) => {
   );
 });
 
+test("what a podcast that is merged has too is looked for once, not once for each episode", async () => {
+  const plan = await explain((tx) => moveEpisodes(tx, { user_id, from: 1, into: 2, feed_url: null }));
+  expect(plan.match(/hashed SubPlan|LIST SUBQUERY/g)).toHaveLength(2);
+  expect(plan).not.toMatch(/Join|CORRELATED/);
+});
+
 const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
 test.if(onSqlite)("the latest play of an episode is looked for once, not once for each of its plays", async () => {
   const [, , run] = STATEMENTS.find(([what]) => what === "the latest play of each episode") ?? [];
