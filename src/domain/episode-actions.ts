@@ -110,7 +110,9 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   const isOwn = client !== null && client === before.client;
   const sentBefore = isOwn && sent_at === before.sent_at && before.arrived_at <= after;
   const isSecond = acted_at === before.acted_at;
-  if (sentBefore || (isSecond && position === before.position)) return before;
+  // A time that is ahead of ours is read as another one when it is sent again.
+  const isSame = position === before.position && (isSecond || sent_at === before.sent_at);
+  if (sentBefore || isSame) return before;
   const knew = told === null || before.arrived_at <= told;
   if (sendsAll && isMark({ started, position, total })) {
     return knew && position !== before.position ? { ...before, arrived_at: stamp() } : before;

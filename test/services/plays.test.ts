@@ -100,6 +100,20 @@ test("what an app reports of one second is kept once, also if the later of it is
   expect(await rowsOf()).toEqual(kept);
 });
 
+test("what a phone whose clock is ahead uploads again, because it got no response, is kept once", async () => {
+  const end = now();
+  const parts = [
+    play(600, { sent_at: end - 10 * MINUTE }),
+    play(900, { started: 600, sent_at: end - 5 * MINUTE }),
+    play(1500, { started: 900, sent_at: end + 5 * MINUTE }),
+  ];
+  for (let n = 0; n < 3; n++) {
+    await upload("phone", parts);
+    podkeep.clock.advance(20 * MINUTE);
+  }
+  expect(await rowsOf()).toEqual([["phone", 0, 1500, end]]);
+});
+
 test("of very many reports of one second the first are kept, in one upload, in many, and again", async () => {
   const end = now();
   const skipped = Array.from({ length: 300 }, (_, n) => play(n + 1, { started: n + 1, sent_at: end }));
