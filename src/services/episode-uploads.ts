@@ -93,9 +93,10 @@ export async function addActions(
 ) {
   const { named, taken } = await loadNamed(user, client, sent, hashes, set);
   // An app drops what it has of a URL that the subscription left, so it is sent its own actions on that too.
-  const arrived: Arrived[] = named.map(({ action, podcast, isLeft }) =>
-    set.add(podcast, action, isLeft ? { ...arrival, client: null } : arrival),
-  );
+  const arrived: Arrived[] = named.map(({ action, podcast, isLeft }) => ({
+    ...set.add(podcast, action, isLeft ? { ...arrival, client: null } : arrival),
+    isAtStart: action.position === 0 && Boolean(action.total),
+  }));
   // A later action may have shown that two episodes are one.
   const present = arrived.map((one) => {
     const episode = set.present(one.episode);

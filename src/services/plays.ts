@@ -15,6 +15,8 @@ import { streamUserIds } from "./users.ts";
 export interface Arrived {
   episode: Episode;
   action: Pick<EpisodeAction, "sent_at" | "started" | "position" | "total"> & Pick<StoredAction, "kind">;
+  /** Whether it says that the episode is at its start: Kasts does when its user opens one. */
+  isAtStart: boolean;
   /** What was stored of its kind. */
   before: StoredAction | undefined;
   /** Whether the same is stored. */
@@ -38,7 +40,7 @@ export async function keepPlays(
   const played = arrived.filter(({ action: { kind } }) => kind === "play" || kind === "played");
   const times = Map.groupBy(played, ({ action }) => action.sent_at);
   const reports = played
-    .filter(({ isKnown }) => !isKnown)
+    .filter(({ isKnown, isAtStart }) => !isKnown && !isAtStart)
     .map(({ episode, action: { sent_at, started: said, position, total }, before, isNew }) => {
       // GNOME Podcasts sends all of a podcast that moved as played now; servers to move in from have its first sync too.
       const isAlone = times.get(sent_at)?.every((one) => one.episode === episode);

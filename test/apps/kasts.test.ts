@@ -1,7 +1,7 @@
 // Kasts, which calls a length that it doesn't know one second.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, openAs, openFor, played } from "./phone.ts";
+import { addElsewhere, listened, openAs, openFor, played } from "./phone.ts";
 
 const EPISODES = "/api/2/episodes/ann.json";
 
@@ -13,11 +13,11 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-async function upload(started: number, position: number): Promise<unknown[]> {
+async function upload(started: number, position: number, more: object = {}): Promise<unknown[]> {
   server.clock.advance(60_000);
   const as = (agent: string) => openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
   const timestamp = new Date(server.clock.now()).toISOString().slice(0, 19);
-  const play = { ...played(position), started, total: 1, timestamp, device: "kasts" };
+  const play = { ...played(position), started, total: 1, timestamp, device: "kasts", ...more };
   await as("Kasts/26.04")("POST", EPISODES, {}, JSON.stringify([play]));
   return (await as("AntennaPod/3.11.4")("GET", `${EPISODES}?since=0`)).body.actions;
 }
@@ -28,4 +28,9 @@ test("what it plays keeps the length that another app sent", async () => {
 
 test("what it marks as played is played to its end, and not one second long", async () => {
   expect(await upload(1, 1)).toMatchObject([{ started: 600, position: 600, total: 600 }]);
+});
+
+test("what it opens and does not play is not called finished", async () => {
+  await upload(0, 0, { episode: "https://feeds.example/opened.mp3", guid: "opened", total: 600 });
+  expect(await listened(server)).toEqual([{ started: 0, position: 42 }]);
 });
