@@ -35,6 +35,8 @@ export interface Habits {
   rereads: boolean;
   /** Whether a start of 0 means that a play began there; others say so each time. */
   saysStart: boolean;
+  /** Whether the app says after each pause where it began since it loaded the episode. */
+  repeatsStart: boolean;
   /** Whether the app, when it has asked for everything, says of each episode that it was played from its start until now. */
   inventsStarts: boolean;
   /** Whether the app keeps a new `since` only once all that it had queued is uploaded. */
@@ -70,6 +72,7 @@ export const NO_HABITS: Habits = {
   addsOne: false,
   rereads: false,
   saysStart: true,
+  repeatsStart: false,
   inventsStarts: false,
   uploadsFirst: false,
   forgetsQueue: false,

@@ -22,6 +22,8 @@ export interface PlayReport extends Pick<Play, "episode" | "client" | "started" 
   at: Millis;
   /** Whether `started` is where the app began to play: PinePods says 0 each time, Cardo nothing. */
   saysStart: boolean;
+  /** Whether the app says after each pause where it began since it loaded the episode. */
+  repeatsStart: boolean;
   /** What is stored of the episode; null if it is not known yet. */
   latest: (Latest & { client: number | null }) | null;
 }
@@ -32,18 +34,37 @@ const LONGEST_PAUSE = 30 * 60 * 1000;
 /** How fast an app plays at most. */
 const FASTEST = 3;
 
-/** Where an episode was, and when. */
-type Latest = Pick<Play, "position" | "ended_at">;
+/** Where an episode was, and when; `started` is what was said of how it came there. */
+type Latest = Pick<Play, "started" | "position" | "ended_at">;
 
-/** Whether it has a length, by what it says alone. */
-const isStretch = ({ started, position, saysStart }: PlayReport): boolean =>
-  position !== null && started !== null && started < position && (started > 0 || saysStart);
+/** Whether a report tells again of the client's play before it. Who listens again later begins at 0. */
+function repeats(report: PlayReport, before: Latest | undefined): boolean {
+  const { at, client, started, position: end, latest, repeatsStart } = report;
+  if (!repeatsStart) return false;
+  // Another app, or the page, has set it back to there.
+  if (latest && latest.client !== client && latest.position === started) return false;
+  const own = latest?.client === client ? [before, latest] : [before];
+  return own.some((place) => {
+    if (!place || end === null || started === null || place.position === null) return false;
+    if (place.started !== started) return false;
+    const [moved, passed] = [end - place.position, at - place.ended_at];
+    if (moved <= 0) return passed > 0 && passed < (end - started) * 1000;
+    return passed > 0 && (started !== 0 || passed - moved * 1000 <= LONGEST_PAUSE);
+  });
+}
+
+/** Whether it has a length, and says itself where it began. */
+const isStretch = (report: PlayReport, before: Latest | undefined): boolean => {
+  const { started, position, saysStart } = report;
+  if (position === null || started === null || started >= position) return false;
+  return (started > 0 || saysStart) && !repeats(report, before);
+};
 
 /** Whether the client's play before a report has to be looked up: they may be the same, or one, or overlap. */
 export function mayMeet(report: PlayReport): boolean {
   const { at, client, started, position, latest } = report;
   if (latest?.client !== client || at <= latest.ended_at) return true;
-  if (!isStretch(report) || position === null || started === null || latest.position === null) return true;
+  if (!isStretch(report, latest) || position === null || started === null || latest.position === null) return true;
   const pause = at - (position - started) * 1000 - latest.ended_at;
   return pause <= 0 || (Math.abs(started - latest.position) <= CLOSE && pause <= LONGEST_PAUSE);
 }
@@ -61,7 +82,7 @@ function startOf(report: PlayReport, before: Latest | undefined): number | null 
   if (position === null || started === null) return null;
   if (started === position && position === total) return position;
   const known = [before, latest].filter((place) => place?.position);
-  if (isStretch(report) || known.length === 0) return started;
+  if (isStretch(report, before) || known.length === 0) return started;
   const begun = known.flatMap((place) => {
     const moved = position - (place?.position ?? 0);
     return place && moved > 0 && moved * 1000 <= FASTEST * (at - place.ended_at) ? position - moved : [];

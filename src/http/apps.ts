@@ -56,6 +56,8 @@ const PROTOCOLS: Record<Protocol, Partial<Habits>> = {
 const APPS: Record<string, Row> = {
   antennapod: {
     ...ANTENNAPOD,
+    // Media3PlaybackService: calls onPlaybackStart when it loads an episode (since 3.12.0).
+    repeatsStart: true,
     // SynchronizationQueueStorage: after a failed upload the queue is written as text that is no JSON (since 3.9.0).
     forgetsQueue: true,
   },
@@ -119,6 +121,8 @@ const APPS: Record<string, Row> = {
     reportsAll: true,
     // upload.rs, actions_for_ep.
     inventsStarts: true,
+    // player.rs, store_position_and_sync.
+    repeatsStart: true,
   },
   rhythmbox: {
     // gpodder.py, podcast_feed_added: has no mark on what it received, and so queues it at its next start.

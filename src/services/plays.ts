@@ -1,6 +1,7 @@
 // Plays: keeping what was listened to.
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episode-actions.ts";
 import type { Episode } from "../domain/episode-set.ts";
+import { NO_HABITS } from "../domain/habits.ts";
 import { follows, keepPlay, MOST_AT_ONCE, mayMeet, type Play, type PlayReport } from "../domain/plays.ts";
 import { findFirstPlay } from "../store/listening-hours.ts";
 import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../store/plays.ts";
@@ -37,6 +38,7 @@ export async function keepPlays(
 ): Promise<void> {
   const oldest = config.plays_keep === undefined ? Number.NEGATIVE_INFINITY : clock.now() - config.plays_keep;
   const number = arrival.client ?? 0;
+  const { saysStart: says, repeatsStart } = client?.habits ?? NO_HABITS;
   const played = arrived.filter(({ action: { kind } }) => kind === "play" || kind === "played");
   const times = Map.groupBy(played, ({ action }) => action.sent_at);
   const reports = played
@@ -46,10 +48,10 @@ export async function keepPlays(
       const isAlone = times.get(sent_at)?.every((one) => one.episode === episode);
       const started = isAlone || said ? said : position;
       const at = actedAt(sent_at, arrival.now);
-      const saysStart = (client?.habits.saysStart ?? true) && started !== null;
-      const latest = before ? { client: before.client, position: before.position, ended_at: before.acted_at } : null;
+      const saysStart = says && started !== null;
+      const latest = before ? { ...before, ended_at: before.acted_at } : null;
       const report = { episode: episode.id, client: number, at, started: started ?? 0, position, total };
-      return { ...report, saysStart, latest, isNew };
+      return { ...report, saysStart, repeatsStart, latest, isNew };
     })
     .filter(({ at }) => at >= oldest)
     .sort((a, b) => a.at - b.at);

@@ -1,6 +1,6 @@
 // Which reports of apps are one stretch of listening.
 import { expect, test } from "bun:test";
-import { keepPlay, type Play, type PlayReport } from "../../src/domain/plays.ts";
+import { keepPlay, mayMeet, type Play, type PlayReport } from "../../src/domain/plays.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -13,6 +13,7 @@ const report = (at: number, started: number | null, position: number | null, mor
   position,
   total: 3600,
   saysStart: true,
+  repeatsStart: true,
   latest: null,
   ...more,
 });
@@ -98,4 +99,37 @@ test("an app that can't say where it began, began where it was, if there was tim
       3000,
     ]);
   }
+});
+
+test("what an app reports again after each pause, from where it began first, is one row", () => {
+  const first = report(10 * MINUTE, 0, 600);
+  expect(shown(keep(first, report(25 * MINUTE, 0, 1200)))).toEqual([[0, 25 * MINUTE, 0, 1200]]);
+  // Loaded again at 1200.
+  const latest = { client: 1, started: 1200, position: 1500, ended_at: 31 * MINUTE };
+  const reports = [first, report(25 * MINUTE, 0, 1200), report(31 * MINUTE, 1200, 1500)];
+  const last = report(50 * MINUTE, 1200, 1800, { latest });
+  expect(mayMeet(last)).toBe(true);
+  expect(shown(keep(...reports, last))).toEqual([[0, 50 * MINUTE, 0, 1800]]);
+  expect(shown(keep(...reports, last, ...reports, last))).toHaveLength(1);
+});
+
+test("what an app reports again after it went back some seconds, from where it began first, is no listening again", () => {
+  const back = (at: number, position: number, before: number) =>
+    report(at, 0, position, {
+      latest: { client: 1, started: 0, position: before, ended_at: 10 * MINUTE },
+    });
+  const [first, second] = [report(10 * MINUTE, 0, 600), back(15 * MINUTE, 597, 600)];
+  const row = [0, 10 * MINUTE, 0, 600];
+  expect(shown(keep(first, second))).toEqual([row, [15 * MINUTE, 15 * MINUTE, 597, 597]]);
+  expect(shown(keep(first, second, back(20 * MINUTE, 800, 597)))).toEqual([row, [15 * MINUTE, 20 * MINUTE, 597, 800]]);
+  // There was time for it.
+  expect(shown(keep(first, back(21 * MINUTE, 597, 600)))).toEqual([row, [663 * SECOND, 21 * MINUTE, 0, 597]]);
+});
+
+test("what is listened to again from where it began before is a row of its own, if the pause was longer than half an hour", () => {
+  const rows = [
+    [0, 10 * MINUTE, 0, 600],
+    [100 * MINUTE, 120 * MINUTE, 0, 1200],
+  ];
+  expect(shown(keep(report(10 * MINUTE, 0, 600), report(120 * MINUTE, 0, 1200)))).toEqual(rows);
 });

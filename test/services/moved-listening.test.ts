@@ -18,8 +18,8 @@ beforeAll(async () => {
 });
 afterAll(() => podkeep.close());
 
-/** The second one knows no guids. */
-const APPS = ["AntennaPod", "gPodder", "AntennaPod"];
+/** They say of each play where it began. The second one knows no guids. */
+const APPS = ["FocusPodcast", "gPodder", "FocusPodcast"];
 const device = fc.nat(APPS.length - 1);
 const podcast = fc.nat(2);
 

@@ -139,6 +139,8 @@ interface Stretch {
 /** What should be kept, said plainly: one client's reports in the order of their times. */
 function oracle(reports: { device: string; action: EpisodeAction }[]): Stretch[] {
   const rows: Stretch[] = [];
+  /** Where the last report of each began. */
+  const said = new Map<Stretch, number>();
   for (const { device, action } of reports.toSorted((a, b) => a.action.sent_at - b.action.sent_at)) {
     const { episode_url: episode, started, position, sent_at: to } = action;
     if (started === null || position === null) continue;
@@ -147,8 +149,20 @@ function oracle(reports: { device: string; action: EpisodeAction }[]): Stretch[]
     // What is played at more than its speed takes less time than it is long.
     const from = Math.max(to - (position - started) * 1000, last ? last.to + 1 : 0);
     const joins = last && Math.abs(started - last.position) <= 10 && from - last.to <= 30 * MINUTE;
-    if (last && joins && position > last.position) Object.assign(last, { position, to });
-    else rows.push({ device, episode, started, position, from, to });
+    // An app may report again from where it began first.
+    const same = last && [last.started, said.get(last)].includes(started);
+    const moved = position - (last?.position ?? 0);
+    const passed = to - (last?.to ?? 0);
+    const pause = passed - moved * 1000;
+    const again =
+      last && same && (moved > 0 ? started > 0 || pause <= 30 * MINUTE : passed < (position - started) * 1000);
+    const reached = last && again ? Math.min(last.position, position) : started;
+    const begun = { started: reached, from: Math.max(to - (position - reached) * 1000, last ? last.to + 1 : 0) };
+    const goesOn = last && moved > 0 && (again ? pause <= 30 * MINUTE : joins);
+    const row = goesOn ? last : { device, episode, position, to, ...begun };
+    if (row === last) Object.assign(row, { position, to });
+    else rows.push(row);
+    said.set(row, started);
   }
   return rows;
 }
@@ -204,6 +218,48 @@ test("in any order, together or again, uploads leave the plays that were listene
     }),
     { numRuns: Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 2) },
   );
+});
+
+test("an app that says after each pause where it began first is counted once, in one upload and in many", async () => {
+  for (const together of [true, false]) {
+    const actor = actAsUser((await podkeep.user()).id);
+    const end = now();
+    podkeep.clock.advance(DAY);
+    // Loaded again at 1800, and at 2700, where it is paused for hours.
+    const parts = [
+      [10, 0, 600],
+      [25, 0, 1200],
+      [40, 0, 1800],
+      [50, 1800, 2400],
+      [75, 1800, 2700],
+      [180, 2700, 3000],
+      [500, 2700, 3600],
+    ] as const;
+    const reports = parts.map(([minutes, started, position]) =>
+      play(position, { started, sent_at: end + minutes * MINUTE }),
+    );
+    for (let n = 0; n < 2; n++) {
+      if (together) await upload("phone", reports, actor);
+      else for (const one of reports) await upload("phone", [one], actor);
+    }
+    expect((await rowsOf(actor)).map(([, from, to]) => [from, to])).toEqual([
+      [3000, 3600],
+      [2700, 3000],
+      [0, 2700],
+    ]);
+  }
+});
+
+test("what an app listens to again from where it began before counts again, if it says where each play began", async () => {
+  const end = now();
+  podkeep.clock.advance(DAY);
+  const gpodder = identifyClient({ ...ann, device: "desk" }, appNamed("gPodder", "gpodder"));
+  const reports = [10, 30].map((minutes) => play(minutes * 60, { sent_at: end + minutes * MINUTE }));
+  await uploadActions(podkeep.app, { ...ann, device: "desk" }, gpodder, reports);
+  expect((await rowsOf()).map(([, from, to]) => [from, to]).toSorted()).toEqual([
+    [0, 1800],
+    [0, 600],
+  ]);
 });
 
 test("what was skipped through, or played fast, is kept once if its upload is repeated", async () => {
@@ -424,6 +480,25 @@ test("positions that are set are no listening, and what is played from there is 
     [null, 1200, 1200],
     [null, 900, 900],
     ["laptop", 600, 600],
+  ]);
+});
+
+test("what is listened to again from a position that was set counts, though the app began there before", async () => {
+  const end = now();
+  const parts = [
+    play(1500, { started: 1200, sent_at: end }),
+    play(1800, { started: 1200, sent_at: end + 180 * MINUTE }),
+  ];
+  await upload("phone", parts.slice(0, 1));
+  const [last] = await listened();
+  podkeep.clock.advance(10 * MINUTE);
+  await setPosition(podkeep.app, ann, { episode: last?.episode ?? 0, position: 1200 });
+  podkeep.clock.advance(DAY);
+  for (let n = 0; n < 2; n++) await upload("phone", parts.slice(1));
+  expect((await rowsOf()).map(([by, from, to]) => [by, from, to])).toEqual([
+    ["phone", 1200, 1800],
+    [null, 1200, 1200],
+    ["phone", 1200, 1500],
   ]);
 });
 
