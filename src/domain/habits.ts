@@ -37,6 +37,8 @@ export interface Habits {
   saysStart: boolean;
   /** Whether the app says after each pause where it began since it loaded the episode. */
   repeatsStart: boolean;
+  /** Whether the app says of each play that it began where it ended. */
+  startsAtEnd: boolean;
   /** Whether the app, when it has asked for everything, says of each episode that it was played from its start until now. */
   inventsStarts: boolean;
   /** Whether the app keeps a new `since` only once all that it had queued is uploaded. */
@@ -73,6 +75,7 @@ export const NO_HABITS: Habits = {
   rereads: false,
   saysStart: true,
   repeatsStart: false,
+  startsAtEnd: false,
   inventsStarts: false,
   uploadsFirst: false,
   forgetsQueue: false,

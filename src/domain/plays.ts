@@ -20,7 +20,7 @@ export interface Play {
 export interface PlayReport extends Pick<Play, "episode" | "client" | "started" | "position" | "total"> {
   /** When it ended. */
   at: Millis;
-  /** Whether `started` is where the app began to play: PinePods says 0 each time, Cardo nothing. */
+  /** Whether a start of 0 is where the app began to play: PinePods says 0 each time, Cardo nothing. */
   saysStart: boolean;
   /** Whether the app says after each pause where it began since it loaded the episode. */
   repeatsStart: boolean;
@@ -35,7 +35,7 @@ const LONGEST_PAUSE = 30 * 60 * 1000;
 const FASTEST = 3;
 
 /** Where an episode was, and when; `started` is what was said of how it came there. */
-type Latest = Pick<Play, "started" | "position" | "ended_at">;
+type Latest = Pick<Play, "started" | "position" | "total" | "ended_at">;
 
 /** Whether a report tells again of the client's play before it. Who listens again later begins at 0. */
 function repeats(report: PlayReport, before: Latest | undefined): boolean {
@@ -81,11 +81,12 @@ function startOf(report: PlayReport, before: Latest | undefined): number | null 
   const { at, started, position, total, latest } = report;
   if (position === null || started === null) return null;
   if (started === position && position === total) return position;
-  const known = [before, latest].filter((place) => place?.position);
+  const known = [before, latest].flatMap((place) => (place?.position ? { ...place, position: place.position } : []));
   if (isStretch(report, before) || known.length === 0) return started;
   const begun = known.flatMap((place) => {
-    const moved = position - (place?.position ?? 0);
-    return place && moved > 0 && moved * 1000 <= FASTEST * (at - place.ended_at) ? position - moved : [];
+    // What was finished begins again at its start.
+    const from = place.position > position && isFinished(place) ? started : place.position;
+    return from < position && (position - from) * 1000 <= FASTEST * (at - place.ended_at) ? from : [];
   });
   return begun.length > 0 ? Math.max(...begun) : position;
 }

@@ -73,6 +73,9 @@ const APPS: Record<string, Row> = {
     // sync.cpp: keeps the timestamp, and adds one.
     clock: "server",
     addsOne: true,
+    // datamanager.cpp, bulkSetPlayPositions.
+    saysStart: false,
+    startsAtEnd: true,
     // QUrl::toString() is what it stores (run: 25.04.3).
     spelling: "displayed",
     // subscriptionrequest.cpp: decodes what it receives once more (run).
@@ -121,6 +124,8 @@ const APPS: Record<string, Row> = {
     reportsAll: true,
     // upload.rs, actions_for_ep.
     inventsStarts: true,
+    // make_delta_post: says 0 of all that it finishes.
+    saysStart: false,
     // player.rs, store_position_and_sync.
     repeatsStart: true,
   },

@@ -38,12 +38,13 @@ export async function keepPlays(
 ): Promise<void> {
   const oldest = config.plays_keep === undefined ? Number.NEGATIVE_INFINITY : clock.now() - config.plays_keep;
   const number = arrival.client ?? 0;
-  const { saysStart: says, repeatsStart } = client?.habits ?? NO_HABITS;
+  const { saysStart: says, startsAtEnd, repeatsStart } = client?.habits ?? NO_HABITS;
   const played = arrived.filter(({ action: { kind } }) => kind === "play" || kind === "played");
   const times = Map.groupBy(played, ({ action }) => action.sent_at);
   const reports = played
     .filter(({ isKnown, isAtStart }) => !isKnown && !isAtStart)
-    .map(({ episode, action: { sent_at, started: said, position, total }, before, isNew }) => {
+    .map(({ episode, action: { sent_at, position, total, ...sent }, before, isNew }) => {
+      const said = startsAtEnd && position !== total ? 0 : sent.started;
       // GNOME Podcasts sends all of a podcast that moved as played now; servers to move in from have its first sync too.
       const isAlone = times.get(sent_at)?.every((one) => one.episode === episode);
       const started = isAlone || said ? said : position;

@@ -50,6 +50,31 @@ test("what it calls played at its first sync leaves the place at which somebody 
   expect((await listened(server)).map(({ started, position }) => position - started)).toEqual([0, 0, 42]);
 });
 
+test("what it finishes counts from where it was, though it says then that it began at 0, and what is heard again too", async () => {
+  const app = basicAuth("ann", server.token);
+  await send("GET", `${PLACE}/episode_action?since=0`, app);
+  server.clock.advance(1000);
+  await send("GET", `${PLACE}/episode_action?since=${Math.floor(server.clock.now() / 1000)}`, app);
+  // Listened to half of it, overnight the app is open, and the end; the day after from the start again.
+  for (const [hours, started, position] of [
+    [1, 0, 600],
+    [10, 0, 1800],
+    [12, 0, 3600],
+    [36, 0, 900],
+  ] as const) {
+    server.clock.set(Date.parse("2026-01-01T01:00:00Z") + hours * 3_600_000);
+    const timestamp = new Date(server.clock.now()).toISOString().slice(0, 19);
+    const play = { ...played(position), action: "PLAY", started, total: 3600, timestamp: `${timestamp}Z` };
+    await send("POST", `${PLACE}/episode_action/create`, app, JSON.stringify([play]));
+  }
+  expect(await listened(server)).toEqual([
+    { started: 0, position: 900 },
+    { started: 1800, position: 3600 },
+    { started: 600, position: 1800 },
+    { started: 0, position: 600 },
+  ]);
+});
+
 test("signed in again, it brings back no podcast that was removed elsewhere, though it uploads all that it has", async () => {
   await addElsewhere(server);
   const app = basicAuth("ann", server.token);

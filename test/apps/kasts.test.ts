@@ -30,6 +30,17 @@ test("what it marks as played is played to its end, and not one second long", as
   expect(await upload(1, 1)).toMatchObject([{ started: 600, position: 600, total: 600 }]);
 });
 
+test("what it plays first of an episode counts from its start, and what it only marks or lists does not", async () => {
+  const other = (name: string) => ({ episode: `https://feeds.example/${name}.mp3`, guid: name, total: 600 });
+  await upload(300, 300, other("first"));
+  await upload(600, 600, other("marked"));
+  expect(await listened(server)).toEqual([
+    { started: 600, position: 600 },
+    { started: 0, position: 42 },
+    { started: 0, position: 300 },
+  ]);
+});
+
 test("what it opens and does not play is not called finished", async () => {
   await upload(0, 0, { episode: "https://feeds.example/opened.mp3", guid: "opened", total: 600 });
   expect(await listened(server)).toEqual([{ started: 0, position: 42 }]);

@@ -105,7 +105,7 @@ test("what an app reports again after each pause, from where it began first, is 
   const first = report(10 * MINUTE, 0, 600);
   expect(shown(keep(first, report(25 * MINUTE, 0, 1200)))).toEqual([[0, 25 * MINUTE, 0, 1200]]);
   // Loaded again at 1200.
-  const latest = { client: 1, started: 1200, position: 1500, ended_at: 31 * MINUTE };
+  const latest = { client: 1, started: 1200, position: 1500, total: 3600, ended_at: 31 * MINUTE };
   const reports = [first, report(25 * MINUTE, 0, 1200), report(31 * MINUTE, 1200, 1500)];
   const last = report(50 * MINUTE, 1200, 1800, { latest });
   expect(mayMeet(last)).toBe(true);
@@ -116,7 +116,7 @@ test("what an app reports again after each pause, from where it began first, is 
 test("what an app reports again after it went back some seconds, from where it began first, is no listening again", () => {
   const back = (at: number, position: number, before: number) =>
     report(at, 0, position, {
-      latest: { client: 1, started: 0, position: before, ended_at: 10 * MINUTE },
+      latest: { client: 1, started: 0, position: before, total: 3600, ended_at: 10 * MINUTE },
     });
   const [first, second] = [report(10 * MINUTE, 0, 600), back(15 * MINUTE, 597, 600)];
   const row = [0, 10 * MINUTE, 0, 600];
@@ -132,4 +132,12 @@ test("what is listened to again from where it began before is a row of its own, 
     [100 * MINUTE, 120 * MINUTE, 0, 1200],
   ];
   expect(shown(keep(report(10 * MINUTE, 0, 600), report(120 * MINUTE, 0, 1200)))).toEqual(rows);
+});
+
+test("what is listened to again after it was finished began at its start, if the app can't say that", () => {
+  const play = (at: number, position: number) => report(at, 0, position, { saysStart: false });
+  const day = 24 * 60 * MINUTE;
+  expect(shown(keep(play(day, 3600), play(2 * day, 900)))[1]).toEqual([2 * day - 15 * MINUTE, 2 * day, 0, 900]);
+  // Set back by hand.
+  expect(shown(keep(play(day, 3000), play(2 * day, 900)))[1]).toEqual([2 * day, 2 * day, 900, 900]);
 });

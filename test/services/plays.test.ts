@@ -479,7 +479,7 @@ test("positions that are set are no listening, and what is played from there is 
     [null, 1800, 1800],
     [null, 1200, 1200],
     [null, 900, 900],
-    ["laptop", 600, 600],
+    ["laptop", 0, 600],
   ]);
 });
 
