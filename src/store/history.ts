@@ -4,7 +4,7 @@ import type { Database } from "../db/database.ts";
 import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { ACTOR, bigint, insertRows, joinPages, PAGE, readPages, readRows } from "./rows.ts";
+import { ACTOR, bigint, insertRows, joinPages, nullsFirst, PAGE, readPages, readRows } from "./rows.ts";
 
 export const insertHistory = insertRows("history", ["user_id", "at", ...ACTOR]);
 
@@ -115,8 +115,8 @@ export const listChangers = statement((db, p: Owner & { limit: number }) =>
     )
     .select(ACTOR)
     .distinct()
-    .orderBy("actor_label")
-    .orderBy("actor_device"),
+    .orderBy("actor_label", nullsFirst)
+    .orderBy("actor_device", nullsFirst),
 );
 
 /** The changes that added a subscription. */

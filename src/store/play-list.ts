@@ -2,7 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Owner, PlayTable, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-import { ACTOR, bigint, numbersOf } from "./rows.ts";
+import { ACTOR, bigint, nullsFirst, numbersOf } from "./rows.ts";
 
 /** A place in the list of plays: only earlier ones are read. */
 type Place = Owner & { begun_at: number; id: number };
@@ -106,6 +106,6 @@ export const listPlayers = statement((db, p: Owner & { limit: number }) =>
     )
     .select(ACTOR)
     .distinct()
-    .orderBy("actor_label")
-    .orderBy("actor_device"),
+    .orderBy("actor_label", nullsFirst)
+    .orderBy("actor_device", nullsFirst),
 );

@@ -1,5 +1,5 @@
 // Whole rows of a table, inserted or replaced as db/tables.ts describes it.
-import { type RawBuilder, sql } from "kysely";
+import { type OrderByItemBuilder, type RawBuilder, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement, type Value } from "../db/statement.ts";
 import { columnsOf, type Table, tables } from "../db/tables.ts";
@@ -10,6 +10,9 @@ type Fields<Of extends Name, Columns> = { [One in Columns & keyof Schema[Of] & s
 
 /** The columns that say who did something. */
 export const ACTOR = ["actor_kind", "actor_id", "actor_label", "actor_device"] as const;
+
+/** Of who did something, first those without a name: PostgreSQL would sort them last. */
+export const nullsFirst = (order: OrderByItemBuilder) => order.nullsFirst();
 
 /** Columns as names in SQL. */
 export const refs = (columns: readonly string[]) => sql.join(columns.map((column) => sql.ref(column)));

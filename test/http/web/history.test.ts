@@ -295,6 +295,18 @@ test("two devices with one app are two choices, each with its own changes", asyn
   }
 });
 
+test("a choice calls an app by its name, also if it once said none", async () => {
+  await user.setPassword(PASSWORD);
+  browser = await signedIn(server, user);
+  for (const agent of ["", "gPodder/3.11.4"]) {
+    const headers = { ...basicAuth("ann", PASSWORD), "User-Agent": agent };
+    const body = JSON.stringify({ add: [`https://${agent}x.example/`], remove: [] });
+    await server.send("POST", "/api/2/subscriptions/ann/laptop.json", { body, headers });
+  }
+  const { body } = await browser.open("/history");
+  expect(body).toContain('<option value="laptop">gPodder on laptop</option>');
+});
+
 test("the history of a podcast follows it to another guid and into a merged one", async () => {
   await user.request("PATCH", `/subscriptions/${guidOf(1)}`, { new_guid: guidOf(50) });
   await user.request("PATCH", `/subscriptions/${guidOf(2)}`, { new_guid: guidOf(50) });
