@@ -60,14 +60,16 @@ export function translate(error: unknown): unknown {
   }
   const pooler = describePooler(error);
   if (pooler) return new DomainError("unavailable", pooler, { cause: error });
-  // A pooler's outdated plans, out of resources or of transaction ids, lock or statement timeout, a failing disk, a changing
-  // login or database.
-  const refused = /^(0A000|28|3D|40|53|54000|55000|55P03|57|58)/.test(sqlStateOf(error));
+  // A pooler's outdated plans, out of resources or of transaction ids, a right that is missing, lock or statement timeout, a
+  // failing disk, a changing login or database.
+  const refused = /^(0A000|28|3D|40|42501|53|54000|55000|55P03|57|58)/.test(sqlStateOf(error));
   return refused || isReadOnly(error) || isLost(error) ? unavailable(error) : error;
 }
 
 /** What callers get while PostgreSQL can't be reached, or refuses. @param silence what it does if it sends no reason */
 export function unavailable(cause: unknown, silence = "can't be reached now"): DomainError {
-  const state = sqlStateOf(cause) ? `PostgreSQL can't be used now: ${messageOf(cause)}` : `PostgreSQL ${silence}`;
-  return new DomainError("unavailable", state, { retry_after: RETRY_AFTER, cause });
+  const state = sqlStateOf(cause);
+  const advice = state === "42501" ? ". Make the user of PODKEEP_DATABASE_URL its owner" : "";
+  const message = state ? `PostgreSQL can't be used now: ${messageOf(cause)}${advice}` : `PostgreSQL ${silence}`;
+  return new DomainError("unavailable", message, { retry_after: RETRY_AFTER, cause });
 }

@@ -1,7 +1,7 @@
 // Databases that can't be used: one line that names the server and never the password.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { openDatabase } from "../../../src/db/open.ts";
-import { readAnything } from "../../../src/db/statement.ts";
+import { readAnything, writeNothing } from "../../../src/db/statement.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { PATIENCE } from "../../support/patience.ts";
 
@@ -89,6 +89,19 @@ test("a user who may not create tables is refused, also after an upgrade by anot
   expect(await refusal(asStranger.href)).toMatch(expected);
   await (await openDatabase({ url }, { ...OPTIONS, migrate: "start" })).close();
   expect(await refusal(asStranger.href)).toMatch(expected);
+});
+
+test("a user who may only read what another one restored is told what to change, in each use", async () => {
+  const grants = `create role reader login password '${SECRET}' in role pg_read_all_data`;
+  const url = new URL(await newDatabase("of_reader", grants, "migrated"));
+  [url.username, url.password] = ["reader", SECRET];
+  const database = await openDatabase({ url: url.href }, { ...OPTIONS, migrate: "start" });
+  await expect(database.write((tx) => writeNothing(tx, {}))).rejects.toMatchObject({
+    code: "unavailable",
+    message:
+      "PostgreSQL can't be used now: permission denied for table users. Make the user of PODKEEP_DATABASE_URL its owner",
+  });
+  await database.close();
 });
 
 async function newDatabase(name: string, statement: string, template?: string): Promise<string> {
