@@ -75,18 +75,25 @@ async function prepare(connection: SQL, { url, migrate: migrating, copying }: Po
   if (place?.["encoding"] !== "UTF8") {
     throw new DomainError("config", `${database} on ${server} is in ${place?.["encoding"]}: create it in UTF8`);
   }
-  const list = "select tablename from pg_catalog.pg_tables where schemaname = current_schema()";
-  const tables = (await connection.unsafe<Row[]>(list)).map((row) => row["tablename"]);
-  const ours = tables.includes(MIGRATION_TABLE);
-  if (tables.length > 0 && !ours) {
+  const isPending = async (run: Run) => {
+    const applied = await readApplied(run);
+    if (applied) return pendingMigrations(applied, DIALECT, migrating, copying).length > 0;
     throw new DomainError("config", `${database} on ${server} is not a podkeep database: it holds other tables`);
-  }
-  const rows = ours ? await connection.unsafe<Row[]>(`select name from ${MIGRATION_TABLE}`) : [];
-  const applied = rows.map((row) => String(row["name"]));
-  if (pendingMigrations(applied, DIALECT, migrating, copying).length > 0) {
+  };
+  if (await isPending((text) => connection.unsafe<Row[]>(text))) {
     // Kysely takes another schema's table for its own.
-    await migrateAlone(connection, String(place["schema"]));
+    await migrateAlone(connection, String(place["schema"]), isPending);
   }
+}
+
+type Run = (text: string) => Promise<Row[]>;
+
+/** The names of the applied migrations; null if there are other tables. */
+async function readApplied(run: Run): Promise<string[] | null> {
+  const list = "select tablename from pg_catalog.pg_tables where schemaname = current_schema()";
+  const tables = (await run(list)).map((row) => row["tablename"]);
+  if (!tables.includes(MIGRATION_TABLE)) return tables.length > 0 ? null : [];
+  return (await run(`select name from ${MIGRATION_TABLE}`)).map((row) => String(row["name"]));
 }
 
 /** Without Kysely's locks: they belong to a connection, which PgBouncer gives to somebody else after a transaction. */
@@ -102,8 +109,8 @@ const pass = async () => {};
 const WITHOUT_LIMITS = `select set_config(name, '0', true) from pg_settings where name in
   ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
 
-/** Migrates in one transaction, in which it waits for others that migrate. */
-async function migrateAlone(connection: SQL, schema: string): Promise<void> {
+/** Migrates in one transaction, in which it waits for others that migrate. @param isPending asked again after that */
+async function migrateAlone(connection: SQL, schema: string, isPending: (run: Run) => Promise<boolean>): Promise<void> {
   let failed: unknown;
   const kysely = new Kysely<Schema>({
     dialect: new MigrationDialect({ postgres: connection }),
@@ -113,7 +120,7 @@ async function migrateAlone(connection: SQL, schema: string): Promise<void> {
     },
   });
   await kysely.connection().execute(async (db) => {
-    const run = (text: string) => sql.raw(text).execute(db);
+    const run = async (text: string) => (await sql.raw<Row>(text).execute(db)).rows;
     await run(WRITE);
     try {
       await run(WITHOUT_LIMITS);
@@ -121,7 +128,7 @@ async function migrateAlone(connection: SQL, schema: string): Promise<void> {
       await run(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
       // Not for tables that other programs lock: while a migration waits for one, requests wait behind it.
       await run("set local lock_timeout to default");
-      await migrate(db, DIALECT, schema);
+      if (await isPending(run)) await migrate(db, DIALECT, schema);
       await run("commit");
     } catch (error) {
       await run("rollback").catch(pass);

@@ -67,6 +67,22 @@ test("a migration waits for another server's, with any time limits of the databa
   expect(await migrated).toMatchObject({ code: 0, err: "" });
 });
 
+test("a program that waited while a newer one migrated says that it is older", async () => {
+  const url = await newDatabase();
+  const other = (await sharedPostgres()).connect(url.split("/").at(-1));
+  await other.unsafe(`select pg_advisory_lock(${MIGRATION_LOCK})`);
+  const migrated = podkeep(["migrate"], { PODKEEP_DATABASE_URL: url });
+  await until(async () => (await other.unsafe(WAITING)).length > 0);
+  await other
+    .unsafe(
+      "create table podkeep_migration (name text, timestamp text); insert into podkeep_migration values ('9999_x')",
+    )
+    .simple();
+  await other.unsafe(`select pg_advisory_unlock(${MIGRATION_LOCK})`);
+  await other.close();
+  expect((await migrated).err).toContain("The database has schema version 9999_x");
+});
+
 test("copy prints what it copied, and exits with 1 if the target is not empty", async () => {
   const { config } = readConfig({ data_dir: join(folder, "source") }, {});
   const source = await openApp(config);
