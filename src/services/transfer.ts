@@ -3,6 +3,7 @@ import { parseLocation } from "../config/location.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { openDatabase } from "../db/open.ts";
+import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
 import { beginCopy, endCopy, type Row, transfers } from "../store/transfer.ts";
 import { countUsers, listUsersAfter, readClock } from "../store/users.ts";
@@ -68,7 +69,7 @@ async function copyUsers(from: Database, to: Database, report: Report): Promise<
   await walk(to, "comparing", report, compare);
   await to.write((tx) => beginCopy(tx, { at: new Date().toISOString() }));
   await walk(from, "copying", report, async (user_id) => {
-    if (await hasUser(to, user_id)) return [];
+    if (await to.read((tx) => hasUser(tx, user_id))) return [];
     const belongings = await readUser(from, user_id);
     await writeUser(to, user_id, belongings);
     return belongings;
@@ -110,8 +111,7 @@ async function walk(
 
 const usersIn = async (database: Database) => (await database.read((tx) => countUsers(tx, {})))[0]?.count ?? 0;
 
-const hasUser = async (database: Database, id: number) =>
-  (await database.read((tx) => readClock(tx, { user_id: id }))).length > 0;
+const hasUser = async (tx: Tx, user_id: number) => (await readClock(tx, { user_id })).length > 0;
 
 function readUser(database: Database, user_id: number): Promise<Belongings> {
   return database.read(async (tx) => {
@@ -123,6 +123,8 @@ function readUser(database: Database, user_id: number): Promise<Belongings> {
 
 function writeUser(database: Database, user_id: number, belongings: Belongings): Promise<void> {
   return database.write(async (tx) => {
+    // Another copy can have brought the user since.
+    if (await hasUser(tx, user_id)) return;
     for (const [index, table] of transfers.entries()) await table.insert(tx, {}, belongings[index] ?? []);
   }, user_id);
 }

@@ -142,6 +142,25 @@ test("a copy that was killed continues when it is run again", async () => {
   expect(JSON.parse(second.out).counts).toMatchObject({ users: 400, subscriptions: 12_000, feeds: 12_000 });
 });
 
+test("two copies at once into one database both finish", async () => {
+  const { config } = readConfig({ data_dir: join(folder, "twice") }, {});
+  const source = await openApp(config);
+  await Promise.all(["ann", "bob"].map(async (name) => addFeeds(source, (await createUser(source, name)).id, [])));
+  await source.close();
+  // A file has one reader that copies: on PostgreSQL, podkeep doesn't see others.
+  const [from, to] = [await newDatabase(), await newDatabase()];
+  expect(await podkeep(["copy", "--from", databaseFile(config), "--to", from])).toMatchObject({ code: 0 });
+  const other = (await sharedPostgres()).connect(to.split("/").at(-1));
+  const waiting = (count: number) => until(async () => (await other.unsafe(WAITING)).length >= count);
+  // Both migrate and then copy the first user at the same time.
+  await other.unsafe(`select pg_advisory_lock(${MIGRATION_LOCK})`);
+  const copies = [1, 2].map(() => podkeep(["copy", "--from", from, "--to", to]));
+  await waiting(2);
+  await other.unsafe(`select pg_advisory_unlock(${MIGRATION_LOCK})`);
+  for (const { code, err } of await Promise.all(copies)) expect([code, err]).toEqual([0, ""]);
+  await other.close();
+});
+
 test("the doctor names a PostgreSQL that only reads, as a standby does, and commands say so", async () => {
   const url = await newDatabase();
   const env = { PODKEEP_DATABASE_URL: url };
