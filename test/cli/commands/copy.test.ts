@@ -271,13 +271,14 @@ test("a missing source is refused, and no file is created", async () => {
 });
 
 describe("while a server writes to the target", () => {
-  /** Runs SQL on the target's file when the copy begins to verify it. Returns the error. */
-  async function copyAndWrite(statement: string): Promise<unknown> {
-    const source = await open({});
+  /** Runs SQL on the target's file when the copy begins to verify it, or has verified all users. Returns the error. */
+  async function copyAndWrite(statement: string, isVerified = false): Promise<unknown> {
+    // Reads of a file share a snapshot until the next turn of the event loop.
+    const source = await open(isVerified ? { database_url: await newDatabase() } : {});
     await fill(source);
     const file = newFile();
-    const write = ({ step, users }: Progress) => {
-      if (step !== "verifying" || users > 0) return;
+    const write = ({ step, users, of }: Progress) => {
+      if (step !== "verifying" || users !== (isVerified ? of : 0)) return;
       const sqlite = new Sqlite(file);
       sqlite.run(statement);
       sqlite.close();
@@ -298,6 +299,11 @@ describe("while a server writes to the target", () => {
   test("a row that changes ends the copy", async () => {
     const error = await copyAndWrite("update subscriptions set is_subscribed = 0");
     expect(error).toMatchObject({ code: "conflict", message: expect.stringContaining("differs") });
+  });
+
+  test("a change of a user who was compared already ends the copy", async () => {
+    const error = await copyAndWrite("update users set clock = clock + 1", true);
+    expect(error).toMatchObject({ code: "conflict", message: expect.stringContaining("writing to the target") });
   });
 });
 
