@@ -118,7 +118,7 @@ function describeRedirect(address: string, to: string): Finding {
   const base = to.endsWith(ASKED) ? to.slice(0, -ASKED.length) : null;
   const advice =
     base === null || base.includes("?")
-      ? "Let the proxy pass requests on to podkeep, without a sign-in of its own"
+      ? "Let the proxy pass requests on to podkeep, and ask for no sign-in itself"
       : "Give apps the URL that it redirects to";
   return problem("public URL", `${address} redirects to ${base ?? to}`, advice);
 }

@@ -180,7 +180,7 @@ test("a redirect is reported, because clients don't send tokens to its target", 
 test("a proxy that signs people in itself is reported, and not as a URL for apps", async () => {
   const address = front(({ url }) => Response.redirect(`https://auth.example/?rd=${encodeURIComponent(url)}`, 302));
   expect(await judge(address)).toMatchObject([
-    { about: "public URL", advice: expect.stringContaining("without a sign-in of its own") },
+    { about: "public URL", advice: expect.stringContaining("and ask for no sign-in itself") },
   ]);
 });
 

@@ -126,7 +126,7 @@ test("what an app reports again after it went back some seconds, from where it b
   expect(shown(keep(first, back(21 * MINUTE, 597, 600)))).toEqual([row, [663 * SECOND, 21 * MINUTE, 0, 597]]);
 });
 
-test("what is listened to again from where it began before is a row of its own, if the pause was longer than half an hour", () => {
+test("what is listened to again from where it began before is another row, if the pause was longer than half an hour", () => {
   const rows = [
     [0, 10 * MINUTE, 0, 600],
     [100 * MINUTE, 120 * MINUTE, 0, 1200],

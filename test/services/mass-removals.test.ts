@@ -244,7 +244,7 @@ describe("an app that removes most of a list", () => {
     expect(await subscribed()).toHaveLength(11);
   });
 
-  test("is not shown again once its list was kept, whatever is removed later or kept then", async () => {
+  test("is not shown again after its list was kept, even if more is removed or kept later", async () => {
     await unsubscribe(0, 8);
     const [found] = await removals();
     await keepRemovals(server.app, me(), found!.to);

@@ -225,7 +225,7 @@ test("an app that says after each pause where it began first is counted once, in
     const actor = actAsUser((await podkeep.user()).id);
     const end = now();
     podkeep.clock.advance(DAY);
-    // Loaded again at 1800, and at 2700, where it is paused for hours.
+    // Loaded again at 1800, and at 2700, with a pause of hours there.
     const parts = [
       [10, 0, 600],
       [25, 0, 1200],

@@ -362,7 +362,7 @@ describe("gPodder", () => {
     expect((await app("PUT", `${path}.opml`, "<opml>")).status).toBe(400);
   });
 
-  test("keeps its podcasts if a file without any URL is uploaded as its list, but not if all of its own are local", async () => {
+  test("keeps its podcasts if a file without any URL is uploaded as its list, but not if it has local ones alone", async () => {
     const app = appOf("curl/8.5.0");
     const path = "/subscriptions/ann/desktop";
     await app("PUT", `${path}.txt`, `${A}\n${B}\n`);
