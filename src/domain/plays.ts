@@ -40,13 +40,12 @@ type Latest = Pick<Play, "started" | "position" | "total" | "ended_at">;
 /** Whether a report tells again of the client's play before it. Who listens again later begins at 0. */
 function repeats(report: PlayReport, before: Latest | undefined): boolean {
   const { at, client, started, position: end, latest, repeatsStart } = report;
-  if (!repeatsStart) return false;
+  if (!repeatsStart || started === null || end === null) return false;
   // Another app, or the page, has set it back to there.
   if (latest && latest.client !== client && latest.position === started) return false;
   const own = latest?.client === client ? [before, latest] : [before];
   return own.some((place) => {
-    if (!place || end === null || started === null || place.position === null) return false;
-    if (place.started !== started) return false;
+    if (!place || place.position === null || place.started !== started) return false;
     const [moved, passed] = [end - place.position, at - place.ended_at];
     if (moved <= 0) return passed > 0 && passed < (end - started) * 1000;
     return passed > 0 && (started !== 0 || passed - moved * 1000 <= LONGEST_PAUSE);
