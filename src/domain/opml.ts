@@ -10,11 +10,16 @@ export interface OpmlFeed {
   title: string | null;
 }
 
-export const NOT_OPML = "The file is not OPML";
-
 /** The input cannot be read as OPML. The message has no URLs of the file, because they may be secret. */
 export class OpmlError extends Error {
   override name = "OpmlError";
+}
+
+/** The input is of another kind. */
+export class NotOpmlError extends OpmlError {
+  constructor() {
+    super("The file is not OPML");
+  }
 }
 
 /** In characters; an export of 5,000 feeds has about 1,500,000. */
@@ -81,7 +86,7 @@ function createReader(text: string) {
   const parser = new Parser(
     {
       onopentag(name, attributes) {
-        if (tags.size === 0 && name !== "opml") throw new OpmlError(NOT_OPML);
+        if (tags.size === 0 && name !== "opml") throw new NotOpmlError();
         if (++depth > MAX_DEPTH) throw new OpmlError(`The file has more than ${MAX_DEPTH} elements within one another`);
         if (++elements > MAX_ELEMENTS) throw new OpmlError(`The file has more than ${MAX_ELEMENTS} elements`);
         attributesLeft = MAX_ATTRIBUTES;
@@ -106,7 +111,7 @@ function createReader(text: string) {
     write: (part: string) => parser.write(part),
     end(): OpmlFeed[] {
       parser.end();
-      if (tags.size === 0) throw new OpmlError(NOT_OPML);
+      if (tags.size === 0) throw new NotOpmlError();
       if (!ended) throw new OpmlError("The OPML file is cut off: its end is missing");
       if (!tags.has("body")) throw new OpmlError("The OPML file has no body");
       return [...feeds.values()];

@@ -3,7 +3,7 @@ import { readUpTo, sizeText } from "../bounded.ts";
 import { APPLICATION_ID } from "../db/sqlite/file.ts";
 import { isSqlite, openForeign } from "../db/sqlite/foreign.ts";
 import { type Moving, nothingFrom } from "../domain/moving.ts";
-import { decodeOpml, NOT_OPML, OpmlError, readOpml } from "../domain/opml.ts";
+import { decodeOpml, NotOpmlError, OpmlError, readOpml } from "../domain/opml.ts";
 import { DomainError } from "../errors.ts";
 import { readAppDatabase } from "./databases.ts";
 import { isDense } from "./dense.ts";
@@ -59,8 +59,8 @@ function readList(bytes: Uint8Array): Moving {
     const feeds = readOpml(decodeOpml(bytes));
     return { ...nothingFrom("an OPML file"), feeds: feeds.map((feed) => ({ ...feed, guid: null })) };
   } catch (error) {
-    if (error instanceof OpmlError)
-      throw new DomainError("invalid", error.message === NOT_OPML ? UNKNOWN : error.message);
+    if (error instanceof NotOpmlError) throw new DomainError("invalid", UNKNOWN);
+    if (error instanceof OpmlError) throw new DomainError("invalid", error.message);
     throw error;
   }
 }
