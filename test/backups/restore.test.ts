@@ -20,6 +20,7 @@ import { createUser, deleteUser, listUsers, renameUser } from "../../src/service
 import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { UNLIMITED } from "../support/attempts.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { backupsOf, change, mode } from "./backups.ts";
 
 let podkeep: TestApp;
@@ -82,6 +83,36 @@ describe("restoring a backup", () => {
     ]);
     expect(await list(latest(news))).toEqual([]);
   });
+
+  test.each([true, false])(
+    "what gPodder's user changed back and forth and had still to upload is done (added: %p)",
+    async (added) => {
+      const url = "https://a.test/rss";
+      const path = "/api/2/subscriptions/ann/laptop.json";
+      const send = async (method: string, path: string, body?: unknown) => {
+        const answer = await ann.request(method, path, body, {
+          ...basicAuth("ann", ann.token),
+          "User-Agent": "gPodder/3.11",
+        });
+        expect(answer.status).toBe(200);
+        return answer.body;
+      };
+      let since = 0;
+      const change = async (subscribed: boolean) => {
+        podkeep.clock.advance(60_000);
+        since = (await send("GET", `${path}?since=${since}`)).timestamp;
+        await send("POST", path, { add: subscribed ? [url] : [], remove: subscribed ? [] : [url] });
+      };
+      await change(true);
+      await change(false);
+      await change(true);
+      if (added) await change(false);
+      const { file } = await backup();
+      await restore(file);
+      await change(added);
+      expect(await subscribed()).toEqual(added ? [url] : []);
+    },
+  );
 
   test("an app that follows a guid change since the backup gets the guid that is valid now", async () => {
     const [old = ""] = await add("a");
