@@ -36,9 +36,12 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
-/** When another protocol changed it: a burst of changes takes its timestamp ahead of the clock. */
-const timeOf = (item: { subscription_changed: string } | undefined) =>
-  Math.min(Date.parse(item?.subscription_changed ?? ""), processes.now());
+/**
+ * When another protocol changed it: a burst of changes takes its timestamp ahead of the clock.
+ * @param now the clock of the process that did
+ */
+const timeOf = (item: { subscription_changed: string } | undefined, now: number) =>
+  Math.min(Date.parse(item?.subscription_changed ?? ""), now);
 
 class DraftWorld {
   readonly #wishes = new Wishes();
@@ -47,6 +50,8 @@ class DraftWorld {
   /** Until which step each device is offline. */
   readonly #offline = new Map<number, number>();
   #posted: [url: string, on: boolean][] = [];
+  /** The clock of the process that carried out the last change of another protocol. */
+  #clock = 0;
   #moves = 0;
 
   private constructor(
@@ -92,13 +97,15 @@ class DraftWorld {
         return processes.wall;
       },
       get: (_, since) => app.readFeeds(since),
-      post: (_, add, remove) => {
+      post: async (_, add, remove) => {
         const [added, removed] = [[...add], [...remove]];
         this.#posted = [
           ...removed.map((url): [string, boolean] => [url, false]),
           ...added.map((url): [string, boolean] => [url, true]),
         ];
-        return app.sendFeeds(added, removed);
+        const given = await app.sendFeeds(added, removed);
+        this.#clock = processes.now();
+        return given;
       },
     };
   }
@@ -140,7 +147,7 @@ class DraftWorld {
       await this.#patch(url, { new_feed_url });
       this.#wishes.followMove(url, new_feed_url, await this.#changedAt(new_feed_url));
     } else if (what === "tap" && on !== this.#wishes.isOn(url)) {
-      if (on) await this.#request("POST", "/subscriptions", { subscriptions: [{ feed_url: url }] });
+      if (on) await this.#add(url);
       else await this.#patch(url, { is_subscribed: false });
       this.#wishes.follow(url, on, await this.#changedAt(url));
     }
@@ -154,11 +161,17 @@ class DraftWorld {
     return (await this.#items()).find(({ feed_url }) => feed_url === url);
   }
 
-  #changedAt = async (url: string) => timeOf(await this.#find(url));
+  #changedAt = async (url: string) => timeOf(await this.#find(url), this.#clock);
+
+  async #add(url: string): Promise<void> {
+    await this.#request("POST", "/subscriptions", { subscriptions: [{ feed_url: url }] });
+    this.#clock = processes.now();
+  }
 
   async #patch(url: string, body: object): Promise<void> {
     const { status } = await this.#request("PATCH", `/subscriptions/${(await this.#find(url))?.guid}`, body);
     expect(status).toBe(200);
+    this.#clock = processes.now();
   }
 
   /** The feeds that a phone had after its last sync. */
@@ -188,7 +201,7 @@ class DraftWorld {
       // To add and to remove again what is not there is no wish.
       if (isOnly(url) && on !== shown.has(feedNumber(url))) expect([url, counts]).toEqual([url, true]);
       if (!counts || this.#wishes.isOn(url) === on) continue;
-      this.#wishes.follow(url, on, timeOf(item));
+      this.#wishes.follow(url, on, timeOf(item, this.#clock));
     }
     this.#lastShown.set(phone, new Set([...phone.urls].map(feedNumber)));
   }
