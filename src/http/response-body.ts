@@ -48,6 +48,9 @@ export function sendText(
   return c.body(text, status, { "Content-Type": type });
 }
 
+/** Responds without a body. mygpoclient takes a body for a failure, and AcroVox a response that is not called JSON. */
+export const sendNothing = (c: Context<HttpEnv>): Response => sendText(c, "");
+
 /** Responds with text that is made in parts: with a long one while it is made, so that it is never in memory as a whole. */
 export async function sendParts(
   c: Context<HttpEnv>,

@@ -6,6 +6,7 @@ import { DEVICE_TYPES } from "../../domain/device-types.ts";
 import { countFeeds } from "../../services/device-list.ts";
 import { listDevices, saveDevice } from "../../services/devices.ts";
 import type { HttpEnv } from "../env.ts";
+import { sendNothing } from "../response-body.ts";
 import { readJson } from "../sync-requests.ts";
 import { productOf } from "../user-agent.ts";
 import { nameDeviceOf, requireUserInPath } from "./client.ts";
@@ -27,13 +28,13 @@ export function serveDevices(http: Hono<HttpEnv>, app: App): void {
     return c.json(listed.map(({ id, caption, type }) => ({ id, caption, type, subscriptions })));
   });
 
-  // mygpoclient takes a response with a body for a failure; before 1.1 and podliner send PUT.
+  // mygpoclient before 1.1 and podliner send PUT.
   http.on(["POST", "PUT"], "/api/2/devices/:user/:device", requireUserInPath, async (c) => {
     const id = nameDeviceOf(c, c.req.param("device"));
     const { caption, type } = await readJson(c, app, Device);
     const device = { id, caption: caption ?? undefined, type: type ?? undefined };
     await saveDevice(app, c.get("actor"), device, productOf(c.req.raw));
-    return c.body("", 200);
+    return sendNothing(c);
   });
 
   // All devices have one list. An app that is offered others uploads its list for each of them.

@@ -11,7 +11,7 @@ import { readBody } from "../body.ts";
 import type { HttpEnv } from "../env.ts";
 import { listOf, requireFew } from "../limits.ts";
 import { sendOpml } from "../opml.ts";
-import { sendArray, sendParts } from "../response-body.ts";
+import { sendArray, sendNothing, sendParts } from "../response-body.ts";
 import { readJson } from "../sync-requests.ts";
 import { waitInLine } from "../whole-lists.ts";
 import { clientOf, requireUserInPath } from "./client.ts";
@@ -78,8 +78,7 @@ async function sendList(c: Context<HttpEnv>, app: App, client: Client | null, fi
 async function receiveList(c: Context<HttpEnv>, app: App, client: Client, feeds: string[]): Promise<Response> {
   requireFew(feeds.length, app.config.max_items, "podcasts");
   await uploadFeedList(app, c.get("actor"), client, feeds);
-  // mygpoclient takes a response with a body for a failure.
-  return c.body("", 200);
+  return sendNothing(c);
 }
 
 async function readTextList(c: Context<HttpEnv>, { config }: App, file: string): Promise<string[]> {

@@ -4,6 +4,7 @@ import type { App } from "../../app.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import { noStore } from "../no-store.ts";
+import { sendNothing } from "../response-body.ts";
 import type { Shared } from "../shared.ts";
 import { endSession, requireScope, requireSignIn } from "../sign-in.ts";
 import { serveErrors } from "../sync-errors.ts";
@@ -28,9 +29,9 @@ export function serveGpodder(http: Hono<HttpEnv>, app: App, shared: Shared): voi
 
 function serveLogin(http: Hono<HttpEnv>): void {
   // Signed in already; AntennaPod wants exactly 200.
-  http.post("/api/2/auth/:user/login.json", requireUserInPath, (c) => c.body("", 200));
+  http.post("/api/2/auth/:user/login.json", requireUserInPath, sendNothing);
   http.post("/api/2/auth/:user/logout.json", requireUserInPath, (c) => {
     endSession(c);
-    return c.body("", 200);
+    return sendNothing(c);
   });
 }
