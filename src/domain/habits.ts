@@ -6,7 +6,7 @@ export interface Habits {
   mistakesOwn: boolean;
   /**
    * Whether the app reports changes that it received as its own: with the same sync, once its user has accepted them, or
-   * after its next start. The last two take until a later sync.
+   * after its next start or sign-in. The last two take until a later sync.
    */
   echoes: "never" | "at once" | "once accepted" | "after a start";
   /** Whether the app reports all that it held before when it asks for everything again. */

@@ -44,6 +44,9 @@ const ANTENNAPOD: Row = {
   nextcloud: { clock: "own after upload" },
 };
 
+// FullSynchronizationWorker.kt; PartialSynchronizationWorker.kt; SyncActionModel.kt.
+const PODIUM: Row = { reportsAll: true, sendsFirst: true, saysStart: false };
+
 /** What apps of a protocol do. */
 const PROTOCOLS: Record<Protocol, Partial<Habits>> = {
   gpodder: {},
@@ -141,8 +144,9 @@ const APPS: Record<string, Row> = {
     // sync.py, episode_actions_cb (run: 3.5.0).
     asksSinceActions: true,
   },
-  // FullSynchronizationWorker.kt; PartialSynchronizationWorker.kt; SyncActionModel.kt.
-  podium: { reportsAll: true, sendsFirst: true, saysStart: false },
+  podium: PODIUM,
+  // Made from its code.
+  podzzz: PODIUM,
   // GPodderSync.kt, syncSubscriptions: a `since` of 0 uploads all feeds that it is not sent.
   glasscast: { reportsAll: true },
   // services/gpodder.py, sync_subscriptions: the same.
@@ -168,6 +172,27 @@ const APPS: Record<string, Row> = {
     // gpodder.py, put_actions.
     saysStart: false,
   },
+  stepcast: {
+    // GpodderSync.kt, syncSubscriptions: a first sync uploads all feeds that it is not sent.
+    reportsAll: true,
+    // The same: adds what it receives, though its user has removed it since.
+    mistakesOwn: true,
+    // syncEpisodeActions.
+    saysStart: false,
+    // parseTime: adds a zone, and takes what is no time then for 1970.
+    nextcloud: { readsZones: false },
+  },
+  basiccaster: {
+    // sync_service.dart, _resetProgress: signed in again, it queues all that it has, and uploads that before it asks.
+    echoes: "after a start",
+    sendsFirst: true,
+    // _toAction.
+    saysStart: false,
+  },
+  // Podcast Merlin since 2.0. sync_service.dart, performFullSync; audio_player_service.dart.
+  podcastmerlin: { sendsFirst: true, saysStart: false },
+  // litepop.py, get_pending_actions.
+  litepop: { saysStart: false },
   // SyncEngine.kt, syncSubscriptions.
   aerialpod: { sendsFirst: true },
   // sync.py, _sync_subscriptions.

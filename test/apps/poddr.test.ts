@@ -1,4 +1,4 @@
-// Poddr 3.0, and PodFlow: what they receive counts over what their user did here before. Poddr knows no episode's length.
+// Poddr 3.0, PodFlow and Stepcast: what they receive counts over what their user did here before. Poddr knows no episode's length.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
 import { addElsewhere, askAs, EPISODE, FEED, openAs, openFor } from "./phone.ts";
@@ -16,7 +16,7 @@ function poddr(device: string, agent = "Poddr/3.0.0+1 (linux)") {
   return (method: string, path: string, body?: unknown) => ask(method, path.replace("DEVICE", device), body);
 }
 
-test.each(["Poddr/3.0.0+1 (linux)", "PodFlow/1.0 (+https://podflow.example)"])(
+test.each(["Poddr/3.0.0+1 (linux)", "PodFlow/1.0 (+https://podflow.example)", "Stepcast/1.4 (Android)"])(
   "%s does not receive its own changes, which would undo what its user did since",
   async (agent) => {
     const app = poddr("8c3e0ad2-5a0e-4f0e-9f0e-2f6c1c0a3b11", agent);

@@ -1,4 +1,4 @@
-// Podium, which polls the login flow with the token in the query.
+// Podium, which polls the login flow with the token in the query, and apps that upload before they ask, as it does.
 import { afterEach, expect, test } from "bun:test";
 import { signedIn } from "../http/browser.ts";
 import { basicAuth } from "../support/basic-auth.ts";
@@ -29,10 +29,10 @@ test("its login flow ends with a token, which syncs both ways", async () => {
 });
 
 /** Podium with a token; a full sync asks for everything, a partial one uploads before it asks. */
-async function podium() {
+async function podium(agent = "podium/19 (Android 15)") {
   server = await openFor();
   await addElsewhere(server);
-  return askAs(server, "podium/19 (Android 15)");
+  return askAs(server, agent);
 }
 
 const PLACE = "/index.php/apps/gpoddersync";
@@ -40,16 +40,21 @@ const removeElsewhere = () =>
   askAs(server, "Elsewhere/1")("POST", "/api/2/subscriptions/ann/other.json", { add: [], remove: [FEED] });
 const listed = async () => (await askAs(server, "Elsewhere/1")("GET", "/api/2/subscriptions/ann/new.json?since=0")).add;
 
-test("what its user adds again after it obeyed a removal counts, though it uploads that before it asks again", async () => {
-  const ask = await podium();
-  const { timestamp } = await ask("GET", `${PLACE}/subscriptions?since=0`);
-  await ask("POST", `${PLACE}/subscription_change/create`, { add: [FEED], remove: [] });
-  const idle = await ask("GET", `${PLACE}/subscriptions?since=${timestamp}`);
-  await removeElsewhere();
-  expect((await ask("GET", `${PLACE}/subscriptions?since=${idle.timestamp}`)).remove).toEqual([FEED]);
-  await ask("POST", `${PLACE}/subscription_change/create`, { add: [FEED], remove: [] });
-  expect(await listed()).toEqual([FEED]);
-});
+const AGENTS = ["podium/19 (Android 15)", "podzzz/3 (Android 15)", "PodcastMerlin/2.0 (Flutter)"];
+
+test.each(AGENTS)(
+  "what the user of %s adds again after it obeyed a removal counts, though it asks only then",
+  async (agent) => {
+    const ask = await podium(agent);
+    const { timestamp } = await ask("GET", `${PLACE}/subscriptions?since=0`);
+    await ask("POST", `${PLACE}/subscription_change/create`, { add: [FEED], remove: [] });
+    const idle = await ask("GET", `${PLACE}/subscriptions?since=${timestamp}`);
+    await removeElsewhere();
+    expect((await ask("GET", `${PLACE}/subscriptions?since=${idle.timestamp}`)).remove).toEqual([FEED]);
+    await ask("POST", `${PLACE}/subscription_change/create`, { add: [FEED], remove: [] });
+    expect(await listed()).toEqual([FEED]);
+  },
+);
 
 test("its full sync, which uploads all that it has, brings back nothing that was removed elsewhere", async () => {
   const ask = await podium();

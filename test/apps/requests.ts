@@ -61,6 +61,8 @@ const hasAllNumbers = ({ started, position, total }: Record<string, unknown>) =>
 const hasZone = ({ timestamp }: Record<string, unknown>) => /(Z|[+-]\d\d:\d\d)$/.test(String(timestamp));
 /** How JavaScript reads a time: without a zone as local time. */
 const isInstant = (time: string) => !Number.isNaN(Date.parse(time)) && /(Z|[+-]\d\d:\d\d)$/.test(time);
+/** How Java reads an instant. */
+const isUtc = (time: string) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(time);
 const zoned = (play: Play) => ({ ...play, timestamp: `${play.timestamp}.123456+00:00` });
 
 export const APPS: readonly AppRequests[] = [
@@ -306,6 +308,70 @@ export const APPS: readonly AppRequests[] = [
     protocol: "nextcloud",
     signIn: "flow",
     setUp: [PROBE],
+  },
+  {
+    name: "Stepcast with the gPodder API",
+    agent: "Stepcast/1.4 (Android)",
+    protocol: "gpodder",
+    signIn: "basic",
+    device: "stepcast-android",
+    before: [SAVE_DEVICE],
+    play: (play) => ({ ...play, started: 0, device: "stepcast-android" }),
+    canRead: ({ timestamp }) => isUtc(`${timestamp}Z`),
+  },
+  {
+    name: "Stepcast with Nextcloud",
+    agent: "Stepcast/1.4 (Android)",
+    protocol: "nextcloud",
+    signIn: "basic",
+    play: (play) => ({ ...play, started: 0, device: "stepcast-android" }),
+    // GpodderSync.kt, parseTime: takes what is no time for 1970, which is older than all that it has.
+    canRead: ({ timestamp }) => isUtc(`${timestamp}Z`),
+  },
+  {
+    name: "BasicCaster",
+    agent: "BasicCaster/0.9 (+https://bcaster.ru)",
+    headers: { Accept: "application/json" },
+    protocol: "gpodder",
+    signIn: "basic",
+    device: "bcaster-desktop-a1b2c3d4",
+    setUp: [LOGIN, SAVE_DEVICE],
+    play: ({ position, total }) => ({ started: 0, position, total, device: "bcaster-desktop-a1b2c3d4" }),
+  },
+  {
+    name: "Podcast Merlin 2",
+    agent: "PodcastMerlin/2.0 (Flutter)",
+    protocol: "nextcloud",
+    signIn: "basic",
+    before: [PROBE],
+    play: (play) => ({ ...play, started: 0, device: "podcast_merlin_flutter" }),
+  },
+  {
+    name: "Podzzz",
+    agent: "podzzz/3 (Android 15; Pixel; +https://github.com/zzzangantuk/podzzz)",
+    protocol: "nextcloud",
+    signIn: "flow",
+    poll: "query",
+  },
+  {
+    name: "litepop",
+    agent: "litepop/1.0",
+    protocol: "gpodder",
+    signIn: "basic",
+    device: "litepop-desk",
+    setUp: [LOGIN, GET_DEVICES, SAVE_DEVICE],
+    list: { path: "/subscriptions/ann/litepop-desk.json", feedsIn: (list: string[]) => list },
+    play: (play) => ({ ...play, started: 0, timestamp: `${play.timestamp}Z`, device: "litepop-desk" }),
+  },
+  {
+    name: "Floppy",
+    agent: "Floppy/1.0 (https://github.com/dannyvfilms/Floppy)",
+    protocol: "gpodder",
+    signIn: "basic",
+    device: "floppy-1",
+    setUp: [LOGIN, SAVE_DEVICE, ["GET", "/api/2/episodes/ann.json"]],
+    readsOnly: true,
+    list: { path: "/subscriptions/ann/floppy-1.json", feedsIn: (list: string[]) => list },
   },
   {
     name: "Poddr",

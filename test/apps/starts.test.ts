@@ -10,6 +10,11 @@ test.each([
   ["podium/19 (Android 15)", { started: 0, total: 3600 }],
   ["Poddr/3.0.0+1 (linux)", {}],
   ["podliner/2.0.1", { total: 3600 }],
+  ["Stepcast/1.4 (Android)", { started: 0, total: 3600 }],
+  ["BasicCaster/0.9 (+https://bcaster.ru)", { started: 0, total: 3600 }],
+  ["PodcastMerlin/2.0 (Flutter)", { started: 0, total: 3600 }],
+  ["podzzz/3 (Android 15)", { started: 0, total: 3600 }],
+  ["litepop/1.0", { started: 0, total: 3600 }],
 ])("what %s played yesterday is not listened to again today", async (agent, more) => {
   server = await openFor();
   const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
