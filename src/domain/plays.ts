@@ -20,7 +20,7 @@ export interface Play {
 export interface PlayReport extends Pick<Play, "episode" | "client" | "started" | "position" | "total"> {
   /** When it ended. */
   at: Millis;
-  /** Whether a start of 0 is where the app began to play: PinePods says 0 each time, Cardo nothing. */
+  /** Whether a start of 0 is where the app began to play: PinePods says 0 each time, Poddr nothing. */
   saysStart: boolean;
   /** Whether the app says after each pause where it began since it loaded the episode. */
   repeatsStart: boolean;

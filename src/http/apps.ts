@@ -111,6 +111,9 @@ const APPS: Record<string, Row> = {
     readsZones: true,
     // Sync.tsx, setLastSync: its own time at the end of each sync.
     clock: "own",
+    // sync: says of each play that it started at its position.
+    saysStart: false,
+    startsAtEnd: true,
     // Nextcloud.ts: adds a zone.
     nextcloud: { readsZones: false },
   },

@@ -1,7 +1,7 @@
 // Cardo 1.12 on Tauri 2, whose HTTP plugin adds an Origin to every request.
 import { afterEach, expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, EPISODE, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import { addElsewhere, askAs, EPISODE, FEED, listened, openAs, openFor, PASSWORD, played } from "./phone.ts";
 
 let server: Awaited<ReturnType<typeof openFor>>;
 afterEach(() => server.close());
@@ -37,3 +37,16 @@ for (const Origin of ORIGINS) {
     expect((await send("GET", "/index.php/apps/gpoddersync/subscriptions?since=0", headers)).status).toBe(200);
   });
 }
+
+test.each(["/api/2/episodes/ann.json", "/index.php/apps/gpoddersync/episode_action/create"])(
+  "what it plays first of an episode counts from its start, though it says that it began where it ended: %s",
+  async (path) => {
+    server = await openFor();
+    const ask = askAs(server, "tauri-plugin-http/2.5.7");
+    for (const position of [300, 360]) {
+      const timestamp = new Date(server.clock.now()).toISOString();
+      await ask("POST", path, [{ ...played(position), started: position, timestamp }]);
+    }
+    expect(await listened(server)).toEqual([{ started: 0, position: 360 }]);
+  },
+);
