@@ -168,6 +168,7 @@ export interface PublishedAction {
   started?: number;
   position?: number;
   total?: number;
+  playedDuration?: number;
 }
 
 /** Whether an app can read it. AntennaPod sets a play without position to -1 s. */
@@ -177,8 +178,10 @@ export function isReadable({ kind, total }: StoredAction, { playsOnly, needsTota
 }
 
 /** Writes an action for an app: UTC in whole seconds, and a position for `play` only. */
-export function publishAction(action: ToldAction, { playsOnly, readsZones }: Habits): PublishedAction {
-  const { feed_url, episode_url, guid, device, kind, acted_at, started, position, total } = action;
+export function publishAction(action: ToldAction, habits: Habits): PublishedAction {
+  const { playsOnly, readsZones, needsDuration } = habits;
+  const { feed_url, episode_url, guid, device, kind, acted_at, total } = action;
+  const [started, position] = [action.started ?? 0, action.position ?? 0];
   return {
     podcast: feed_url,
     episode: episode_url,
@@ -186,6 +189,7 @@ export function publishAction(action: ToldAction, { playsOnly, readsZones }: Hab
     ...(device !== null && { device }),
     action: kind === "played" ? "play" : kind,
     timestamp: new Date(acted_at).toISOString().slice(0, 19) + (readsZones ? "+00:00" : ""),
-    ...(kind === "play" && { started: started ?? 0, position: position ?? 0, ...(total !== null && { total }) }),
+    ...(kind === "play" && { started, position, ...(total !== null && { total }) }),
+    ...(kind === "play" && needsDuration && { playedDuration: position - started }),
   };
 }

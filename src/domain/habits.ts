@@ -39,6 +39,8 @@ export interface Habits {
   repeatsStart: boolean;
   /** Whether the app says of each play that it began where it ended. */
   startsAtEnd: boolean;
+  /** Whether the app says of what it calls played that it was played from its end to where its user stopped. */
+  marksFromEnd: boolean;
   /** Whether the app, when it has asked for everything, says of each episode that it was played from its start until now. */
   inventsStarts: boolean;
   /** Whether the app keeps a new `since` only once all that it had queued is uploaded. */
@@ -50,6 +52,8 @@ export interface Habits {
   playsOnly: boolean;
   /** Whether it skips or mistakes plays that have no total. */
   needsTotal: boolean;
+  /** Whether it reads a position only with `playedDuration`, which other apps don't know. */
+  needsDuration: boolean;
   /** Whether it reads plays that have no position either. */
   readsBarePlays: boolean;
   /** Whether it wants times with a zone. */
@@ -76,12 +80,14 @@ export const NO_HABITS: Habits = {
   saysStart: true,
   repeatsStart: false,
   startsAtEnd: false,
+  marksFromEnd: false,
   inventsStarts: false,
   uploadsFirst: false,
   forgetsQueue: false,
   spelling: "as sent",
   playsOnly: false,
   needsTotal: true,
+  needsDuration: false,
   readsBarePlays: false,
   readsZones: false,
 };

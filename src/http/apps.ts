@@ -66,8 +66,15 @@ const APPS: Record<string, Row> = {
   },
   // Made from its code, before it forgot its queue. Its queue of additions does not know that of removals.
   focuspodcast: { ...ANTENNAPOD, queuesTaps: true },
-  // SyncService.kt, removeFeedWithDownloadUrl: removes the last feed, not the one that it is sent, and queues that as its own.
-  podcini: { ...ANTENNAPOD, removesOthers: true },
+  podcini: {
+    ...ANTENNAPOD,
+    // SyncService.kt, removeFeedWithDownloadUrl: removes the last feed, not the one that it is sent, and queues that as its own.
+    removesOthers: true,
+    // SyncService.kt, pushEpisodeActions.
+    marksFromEnd: true,
+    // EpisodeAction.kt, readFromJsonObject: takes what lacks it for a play at second -1.
+    needsDuration: true,
+  },
   kasts: {
     // sync.cpp, "Fetch": uploads all feeds.
     reportsAll: true,

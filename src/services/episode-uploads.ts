@@ -1,6 +1,7 @@
 // Uploads of episode actions: which episodes they name, and what they change.
 import type { Arrival, EpisodeAction } from "../domain/episode-actions.ts";
 import { EpisodeSet, isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../domain/episode-set.ts";
+import type { Habits } from "../domain/habits.ts";
 import { endOf, givenToUnknown } from "../domain/sync-window.ts";
 import { findPodcastsByUrl } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
@@ -41,8 +42,7 @@ export async function uploadActions(
     upload = await transact(context, actor, async (user) => {
       const begun = upload ?? (await beginUpload(user, client, now));
       const arrival = { ...begun.arrival, stamp: user.nextTimestamp };
-      const invents = begun.arrival.sendsAll && client?.habits.inventsStarts === true;
-      const actions = invents ? batch.map((one) => ({ ...one, started: one.position })) : batch;
+      const actions = client ? batch.map((one) => understand(one, client.habits, arrival)) : batch;
       const added = await addActions(user, client, actions, arrival, hashes);
       await saveEpisodeSet(user, added.set);
       await keepPlays(user, client, added.arrived, arrival, context);
@@ -54,6 +54,14 @@ export async function uploadActions(
     start += taken;
   } while (start < sent.length);
   return client ? (upload?.cursor.last?.given ?? 0) : givenToUnknown(clock);
+}
+
+/** What an app means by an action. */
+function understand(action: EpisodeAction, habits: Habits, { sendsAll }: Pick<Arrival, "sendsAll">): EpisodeAction {
+  if (sendsAll && habits.inventsStarts) return { ...action, started: action.position };
+  if (habits.marksFromEnd && action.total && action.started === action.total)
+    return { ...action, position: action.total };
+  return action;
 }
 
 interface Upload {

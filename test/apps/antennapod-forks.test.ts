@@ -1,6 +1,6 @@
 // Apps that are made from AntennaPod's code, and what became different.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { addElsewhere, askAs, FEED, openFor } from "./phone.ts";
+import { addElsewhere, askAs, FEED, openFor, played } from "./phone.ts";
 
 const FOCUS = "FocusPodcast_2.0.1";
 const LIST = "/api/2/subscriptions/ann/phone.json";
@@ -43,4 +43,24 @@ test("Podcini.X, which removes another podcast than it is sent, is sent no remov
     expect((await ask(PODCINI, "GET", `${NEXTCLOUD}/subscriptions?since=${since}`)).remove).toEqual([]);
   }
   expect((await ask("Elsewhere/1", "GET", "/api/2/subscriptions/ann/new.json?since=0")).add).toEqual([kept]);
+});
+
+test("Podcini.X, which takes a play without its duration for one at second -1, is told it, and no other app is", async () => {
+  const play = { ...played(300), started: 60, timestamp: "2026-01-01T00:01:00" };
+  await ask("Elsewhere/1", "POST", "/api/2/episodes/ann.json", [play]);
+  const path = `${NEXTCLOUD}/episode_action?since=0`;
+  expect((await ask(PODCINI, "GET", path)).actions).toMatchObject([{ position: 300, playedDuration: 240 }]);
+  expect((await ask("AntennaPod/3.12.0", "GET", path)).actions[0]).not.toHaveProperty("playedDuration");
+});
+
+test("Podcini.X, set up, calls what it played finished, wherever its user stopped, and that rewinds nobody", async () => {
+  const path = `${NEXTCLOUD}/episode_action`;
+  await ask(PODCINI, "GET", `${path}?since=0`);
+  // SyncService.kt, pushEpisodeActions: from its end to the position, as of now.
+  const timestamp = new Date(server.clock.now()).toISOString().slice(0, 19);
+  const own = { episode: "https://feeds.example/2.mp3", guid: "two" };
+  const plays = [played(7), { ...played(7), ...own }].map((play) => ({ ...play, started: 600, timestamp }));
+  await ask(PODCINI, "POST", `${path}/create`, plays);
+  const { actions } = await ask("Kasts/25.04.3", "GET", "/api/2/episodes/ann.json?since=0");
+  expect(actions).toMatchObject([{ position: 42 }, { ...own, position: 600, total: 600 }]);
 });

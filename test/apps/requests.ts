@@ -53,8 +53,8 @@ const END_TOKEN = ["DELETE", "/ocs/v2.php/core/apppassword"] as const;
 const PROBE = ["GET", "/index.php/apps/gpoddersync/subscriptions?since=2147483647"] as const;
 
 const isNumber = (value: unknown) => typeof value === "number";
-/** sync/index.d.ts, GpodderUpdate: it doesn't say where it began. */
-const unstarted = ({ started: _, ...play }: Play) => play;
+/** Sync.tsx, sync: it says that each play began where it ended. */
+const startedAtEnd = (play: Play) => ({ ...play, started: play.position });
 
 const hasAllNumbers = ({ started, position, total }: Record<string, unknown>) =>
   [started, position, total].every(isNumber);
@@ -100,7 +100,8 @@ export const APPS: readonly AppRequests[] = [
     signIn: "flow",
     ownClock: true,
     removesOthers: true,
-    canRead: hasAllNumbers,
+    // EpisodeAction.kt, readFromJsonObject.
+    canRead: (action) => hasAllNumbers(action) && isNumber(action["playedDuration"]),
   },
   {
     name: "Kasts with the gPodder API",
@@ -161,7 +162,7 @@ export const APPS: readonly AppRequests[] = [
     signIn: "login",
     device: "cardo",
     setUp: [GET_DEVICES, SAVE_DEVICE],
-    play: unstarted,
+    play: startedAtEnd,
     // Sync.tsx: `new Date(update.timestamp)`.
     canRead: ({ timestamp }) => isInstant(String(timestamp)),
     signOut: LOGOUT,
@@ -174,7 +175,7 @@ export const APPS: readonly AppRequests[] = [
     protocol: "nextcloud",
     signIn: "flow",
     ownClock: true,
-    play: unstarted,
+    play: startedAtEnd,
     // Nextcloud.ts: `new Date(update.timestamp + '+00:00')`. What is no time is stored, and never replaced.
     canRead: ({ timestamp }) => isInstant(`${timestamp}+00:00`),
   },
