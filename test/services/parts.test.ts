@@ -16,6 +16,7 @@ import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { play } from "../domain/episode-sync.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { validFeed } from "../support/feed-url.ts";
 import { addFeeds } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 
@@ -125,6 +126,15 @@ test.each(Object.entries(REQUESTS))("%s that is cut off is completed by its repe
   expect(await countHistory(user)).toBe(MANY);
 });
 
+test("a POST of few feeds with long URLs is large too: no other user waits for the whole", async () => {
+  const user = await podkeep.user();
+  const long = urls("long", 60).map((url) => `${url}/${"x".repeat(8000)}`);
+  await expect(addFeeds(failAt(3), user.id, long)).rejects.toThrow("cut off");
+  const stored = (await listOf(user)).length;
+  expect(stored).toBeGreaterThan(0);
+  expect(stored).toBeLessThan(long.length);
+});
+
 // Reads take 256 rows at a time.
 test.each([255, 256, 257, 512])("a device that asks for a list of %d feeds is sent each once", async (count) => {
   const user = await podkeep.user();
@@ -193,26 +203,33 @@ test("a POST tells each subscription as it is after all items, in the order give
   }
 });
 
-test.each(["POST", "PUT"])("a podcast whose URL an app replaces stays, however much a %s changes", async (method) => {
-  const user = await podkeep.user();
-  const phone = deviceOf(user, "phone");
-  const [from, to] = ["https://from.example/", "https://to.example/"];
-  await uploadFeedChanges(podkeep.app, phone.actor, phone.client, { add: [from, ...urls("old")], remove: [] });
-  const { timestamp } = await get(phone, 0);
-  const [before] = await user.changes("", 500);
-  await user.request("PATCH", `/subscriptions/${before.guid}`, { new_feed_url: to });
-  await user.request("PATCH", `/subscriptions/${before.guid}`, { new_feed_url: from });
-  await get(phone, timestamp);
-  const history = await countHistory(user);
-  // Both URLs lead to the one subscription.
-  if (method === "PUT") await uploadFeedList(podkeep.app, phone.actor, phone.client, [...urls("new"), to]);
-  else {
-    const upload = { add: [...urls("new"), to], remove: [from, ...urls("old")] };
-    await uploadFeedChanges(podkeep.app, phone.actor, phone.client, upload);
-  }
-  expect(await listOf(user)).toEqual([from, ...urls("new")].sort());
-  expect(await countHistory(user)).toBe(history + 2 * MANY);
-});
+const [from, to] = ["https://from.example/", "https://to.example/"] as const;
+test.each([
+  ["POST", "one that it had", [{ new_feed_url: to }, { new_feed_url: from }]],
+  ["PUT", "one that it had", [{ new_feed_url: to }, { new_feed_url: from }]],
+  ["POST", "the one of its guid", [{ new_guid: validFeed(to).computed_guid }]],
+  ["PUT", "the one of its guid", [{ new_guid: validFeed(to).computed_guid }]],
+])(
+  "a large %s in which an app replaces a podcast's URL with %s does not unsubscribe it",
+  async (method, _, patches) => {
+    const user = await podkeep.user();
+    const phone = deviceOf(user, "phone");
+    await uploadFeedChanges(podkeep.app, phone.actor, phone.client, { add: [from, ...urls("old")], remove: [] });
+    const { timestamp } = await get(phone, 0);
+    const [before] = await user.changes("", 500);
+    for (const patch of patches) await user.request("PATCH", `/subscriptions/${before.guid}`, patch);
+    await get(phone, timestamp);
+    const history = await countHistory(user);
+    // Both URLs lead to the one subscription.
+    if (method === "PUT") await uploadFeedList(podkeep.app, phone.actor, phone.client, [...urls("new"), to]);
+    else {
+      const upload = { add: [...urls("new"), to], remove: [from, ...urls("old")] };
+      await uploadFeedChanges(podkeep.app, phone.actor, phone.client, upload);
+    }
+    expect(await listOf(user)).toEqual([from, ...urls("new")].sort());
+    expect(await countHistory(user)).toBe(history + 2 * MANY);
+  },
+);
 
 test("a device that syncs between all parts of another one's uploads ends with the same list", async () => {
   const user = await podkeep.user();
