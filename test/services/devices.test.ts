@@ -105,6 +105,22 @@ test("uploads count as syncs, and a clock that was ahead is corrected by the nex
   expect(await lastSync()).toBe(START + 200_000);
 });
 
+test("a sync without news counts too, if the last one that counted was an hour ago", async () => {
+  const actor = actAsUser(ann.id, null, "phone");
+  const client = identifyClient(actor, appNamed("Kasts", "gpodder"));
+  const lastSync = async () => (await list())[0]?.last_sync_at;
+  const { timestamp } = await readFeedChanges(podkeep.app, actor, client, { since: 0 });
+  // Kasts adds one.
+  const sync = () => readFeedChanges(podkeep.app, actor, client, { since: timestamp + 1 });
+  await sync();
+  podkeep.clock.advance(59 * 60_000);
+  await sync();
+  expect(await lastSync()).toBe(START);
+  podkeep.clock.advance(60_000);
+  await sync();
+  expect(await lastSync()).toBe(START + 60 * 60_000);
+});
+
 test.each([
   ["in 1970", 5000],
   ["years ahead", START * 2],

@@ -455,6 +455,30 @@ test("a phone that is restored from its backup gets the podcasts since then, als
   expect((await feeds(backup)).add).toEqual(["https://one.example/", "https://two.example/"]);
 });
 
+test("a phone that is restored from its backup gets the plays since then, also after it uploaded nothing new", async () => {
+  const phone = identifyClient({ ...ann, device: "phone" }, appNamed("AntennaPod", "nextcloud"));
+  const played = play(20, { sent_at: podkeep.clock.now() });
+  const { timestamp: backup } = await read(phone);
+  podkeep.clock.advance(60_000);
+  await upload(clientOf("tablet"), played);
+  const { timestamp } = await read(phone, { since: backup });
+  await read(phone, { since: timestamp });
+  podkeep.clock.advance(60_000);
+  await upload(phone, played);
+  // AntennaPod keeps its own time of an upload.
+  await read(phone, { since: podkeep.clock.now() / 1000 });
+  expect((await read(phone, { since: backup })).actions).toMatchObject([{ position: 20 }]);
+});
+
+test("a full sync that a phone forces just after it was forgotten finishes no episode that was begun", async () => {
+  await upload(clientOf("tablet"), play(20));
+  const phone = clientOf("phone");
+  await read(phone, { since: 1 + podkeep.clock.now() / 1000 });
+  await read(phone);
+  await upload(phone, play(100, { started: 100, total: 100, sent_at: podkeep.clock.now() }));
+  expect((await read(null)).actions).toMatchObject([{ position: 20 }]);
+});
+
 test("an app that never asks for plays makes no device receive them again when it adds what it has", async () => {
   const [phone, laptop] = [clientOf("phone", "App"), clientOf("laptop", "App")];
   await subscribe("https://feed.example/rss");

@@ -9,7 +9,7 @@ import { listDeviceFeeds, readFeedChanges } from "../../../src/services/device-l
 import { readActions } from "../../../src/services/episode-actions.ts";
 import { uploadActions } from "../../../src/services/episode-uploads.ts";
 import { play } from "../../domain/episode-sync.ts";
-import { guidOf, openTestApp, type TestApp } from "../../support/app.ts";
+import { guidOf, openTestApp, START, type TestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
 
 let server: TestApp;
@@ -108,5 +108,29 @@ test("devices that read whole lists in turn write once what they have read", asy
   const log = () => readFileSync(`${databaseFile(server.app.config)}-wal`);
   const before = log();
   await readLists();
+  expect(log().equals(before)).toBe(true);
+});
+
+test.each([
+  ["Kasts", "the time of the last response", () => START / 1000 + 1],
+  ["PinePods", "its own time", () => server.clock.now() / 1000],
+  ["Script", "no time", () => 0],
+])("syncs of %s, which asks since %s, write nothing if there is no news", async (product, _, since) => {
+  const ann = await server.user("ann");
+  await ann.add("https://a.example/");
+  const actor = actAsUser(ann.id, null, "laptop");
+  const client = identifyClient(actor, appNamed(product, "gpodder"));
+  const sync = async () => {
+    server.clock.advance(5000);
+    await readFeedChanges(server.app, actor, client, { since: since() });
+    await readActions(server.app, actor, client, { since: since(), feed_url: null, aggregated: false, peek: false });
+  };
+  await readFeedChanges(server.app, actor, client, { since: 0 });
+  await sync();
+  await sync();
+  const log = () => readFileSync(`${databaseFile(server.app.config)}-wal`);
+  const before = log();
+  await sync();
+  await sync();
   expect(log().equals(before)).toBe(true);
 });
