@@ -13,24 +13,30 @@ import {
 import type { SubscriptionState } from "./subscription-state.ts";
 import type { WorkingSet } from "./working-set.ts";
 
-/** A subscription of the earlier list, with its feed URL read. */
+/** A subscription of the earlier list. */
 interface Wanted {
   past: PastSubscription;
-  feed: FeedUrl;
+  /** Null if this program refuses its feed URL, which an older one stored: it can only stay where it is. */
+  feed: FeedUrl | null;
 }
 
-/** The subscriptions that were subscribed. Feed URLs that this program refuses are left out. */
+/** One that can move to its feed URL, or be created with it. */
+type Movable = Wanted & { feed: FeedUrl };
+
+export const isMovable = (one: Wanted): one is Movable => one.feed !== null;
+
+/** The subscriptions that were subscribed. */
 export function readWanted(then: Iterable<PastSubscription>): Wanted[] {
   return [...then]
     .filter(({ status }) => status === "subscribed")
-    .flatMap((past) => {
+    .map((past) => {
       const feed = readFeedUrl(past.feed_url);
-      return "hash" in feed ? [{ past, feed }] : [];
+      return { past, feed: "hash" in feed ? feed : null };
     });
 }
 
 /** Guids for a subscription that is split off again, the best first: its own, if no other one has it now. */
-export function guidsFor({ past, feed }: Wanted): string[] {
+export function guidsFor({ past, feed }: Movable): string[] {
   const others = [0, 1, 2].map((number) => Bun.randomUUIDv5(`${feed.feed_url} ${number}`, past.guid));
   return [past.guid, feed.computed_guid, ...others];
 }
@@ -43,11 +49,11 @@ export function guidsFor({ past, feed }: Wanted): string[] {
  */
 export function restoreList(set: WorkingSet, wanted: Wanted[], exact: boolean): void {
   const kept = new Map<SubscriptionState, Wanted>();
-  const gone: Wanted[] = [];
+  const gone: Movable[] = [];
   for (const one of wanted) {
     const subscription = set.byId(one.past.id);
     if (subscription) kept.set(subscription, one);
-    else gone.push(one);
+    else if (isMovable(one)) gone.push(one);
   }
   const split = gone.filter((one) => {
     const owner = set.byFeed(one.feed.hash);

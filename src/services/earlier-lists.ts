@@ -10,7 +10,7 @@ import {
   readSubscription,
   undoChange,
 } from "../domain/history.ts";
-import { guidsFor, readWanted, restoreList } from "../domain/restore-rules.ts";
+import { guidsFor, isMovable, readWanted, restoreList } from "../domain/restore-rules.ts";
 import { subscribeAgain, unsubscribe } from "../domain/subscription-rules.ts";
 import type { SubscriptionState } from "../domain/subscription-state.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
@@ -127,7 +127,7 @@ async function restoreThen(
   const findWanted = async (user: UserTx) => {
     const present = await listSubscriptions(user.tx, { user_id: user.user_id });
     const urls = new Map(present.map(({ id, feed_url }) => [id, feed_url]));
-    const changed = wanted.filter((one) => urls.get(one.past.id) !== one.past.feed_url);
+    const changed = wanted.filter(isMovable).filter((one) => urls.get(one.past.id) !== one.past.feed_url);
     const feeds = changed.map(({ feed }) => feed.hash);
     return { all: true, guids: changed.flatMap(guidsFor), feeds };
   };

@@ -213,6 +213,29 @@ describe("restoring a list", () => {
     expect((await entries())[0]).toMatchObject({ what: "added", feed_url: B, title: "Second" });
   });
 
+  test("brings back what an older version stored with a URL that is refused now, except what was merged or moved", async () => {
+    await user.add(A, ONE);
+    await user.add(B, TWO);
+    await user.add(C, THREE);
+    await user.add("https://d.example/feed", guidOf(4));
+    const old = (name: string) => `https://${name}..example/feed`;
+    for (const name of ["a", "b", "c"]) {
+      const [from, to] = [`https://${name}.example/feed`, old(name)];
+      for (const table of ["subscriptions", "history"]) {
+        await server.sql(`update ${table} set feed_url = '${to}' where feed_url = '${from}'`);
+      }
+    }
+    const before = server.clock.now();
+    later();
+    await patch(ONE, { is_subscribed: false });
+    await patch(TWO, { new_feed_url: "https://moved.example/feed" });
+    await patch(THREE, { new_guid: guidOf(4) });
+    await user.add("https://new.example/feed");
+    later();
+    await restore(before, { exact: true });
+    expect(await subscribed()).toEqual([old("a"), "https://d.example/feed", "https://moved.example/feed"]);
+  });
+
   test("can itself be undone", async () => {
     await user.add(A);
     const first = server.clock.now();
