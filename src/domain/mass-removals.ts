@@ -18,11 +18,11 @@ export interface AttributedChange extends Pick<Change, "changed_at" | "subscript
   actor: string;
 }
 
-export interface MassRemoval {
-  actor: string;
-  /** Timestamp of the first change that belongs to it, and of the last one, with its wall time. */
+export interface MassRemoval<C extends AttributedChange> {
+  /** Timestamp of the first change that belongs to it. */
   from: number;
-  to: { changed_at: number; at: number };
+  /** The last one. */
+  to: C;
   /** Timestamp of the change that made it one: from it on, more than half of the list was removed. */
   noticed_at: number;
   /** Ids of the subscriptions that were removed. */
@@ -71,11 +71,11 @@ function addRemoval(recent: RecentRemovals | undefined, removal: Removal): Recen
  * @param subscribed how many podcasts are subscribed after the last change
  * @returns oldest first
  */
-export function findMassRemovals(changes: AttributedChange[], subscribed: number): MassRemoval[] {
+export function findMassRemovals<C extends AttributedChange>(changes: C[], subscribed: number): MassRemoval<C>[] {
   let count = subscribed - changes.reduce((sum, change) => sum + differenceOf(change), 0);
-  const found: MassRemoval[] = [];
+  const found: MassRemoval<C>[] = [];
   const recent = new Map<string, RecentRemovals>();
-  const open = new Map<string, MassRemoval>();
+  const open = new Map<string, MassRemoval<C>>();
   for (const change of changes) {
     const before = count;
     count += differenceOf(change);
@@ -83,7 +83,7 @@ export function findMassRemovals(changes: AttributedChange[], subscribed: number
     if (subscription === null || !isRemoval(change)) continue;
     const running = open.get(actor);
     if (running && at - running.to.at <= MASS_REMOVAL_WINDOW) {
-      running.to = { changed_at, at };
+      running.to = change;
       running.removed.add(subscription);
       continue;
     }
@@ -94,8 +94,7 @@ export function findMassRemovals(changes: AttributedChange[], subscribed: number
     if (!first || !isMassRemoval(window.removals.length, first.count)) continue;
     const removed = new Set(window.removals.map((one) => one.subscription));
     if (!isMassRemoval(removed.size, first.count)) continue;
-    const [from, to] = [first.changed_at, { changed_at, at }];
-    const one: MassRemoval = { actor, from, to, noticed_at: changed_at, removed, of: first.count };
+    const one = { from: first.changed_at, to: change, noticed_at: changed_at, removed, of: first.count };
     open.set(actor, one);
     found.push(one);
     recent.delete(actor);

@@ -41,5 +41,5 @@ export async function readActs(
 }
 
 /** The mass removals by apps among a user's changes. */
-export const massRemovalsIn = ({ acts, subscribed }: { acts: Act[]; subscribed: number }): MassRemoval[] =>
-  findMassRemovals(acts, subscribed).filter(({ actor }) => actor !== "");
+export const massRemovalsIn = ({ acts, subscribed }: { acts: Act[]; subscribed: number }): MassRemoval<Act>[] =>
+  findMassRemovals(acts, subscribed).filter(({ to }) => to.actor !== "");

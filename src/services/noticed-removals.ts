@@ -67,14 +67,13 @@ export async function listMassRemovals(
     }
     return live.has(at ?? 0);
   };
-  return found.toReversed().flatMap(({ actor, from, to, removed, of }) => {
+  return found.toReversed().flatMap(({ from, to, removed, of }) => {
     const returns = acts.filter((act) => act.changed_at > to.changed_at && isReturn(act));
     const returned = new Set(returns.map(({ subscription }) => subscription));
     const missing = [...removed].filter((id) => !isLive(id) && !returned.has(id)).length;
-    const last = acts.find((act) => act.changed_at === to.changed_at && act.actor === actor);
-    if (missing === 0 || !last) return [];
+    if (missing === 0) return [];
     const times = { from, to: to.changed_at, ended_at: to.at };
-    return [{ by: readChangedBy(last), ...times, removed: removed.size, of, missing }];
+    return [{ by: readChangedBy(to), ...times, removed: removed.size, of, missing }];
   });
 }
 

@@ -9,7 +9,7 @@ import type { Metrics } from "../metrics.ts";
 import { countChanged } from "../store/change-feed.ts";
 import { countSubscribed } from "../store/subscriptions.ts";
 import { findName } from "../store/users.ts";
-import { isApp, massRemovalsIn, readActs } from "./mass-removals.ts";
+import { type Act, isApp, massRemovalsIn, readActs } from "./mass-removals.ts";
 
 type Reader = Pick<Database, "read">;
 
@@ -101,7 +101,7 @@ async function findMassRemoval(
   database: Reader,
   by: Remover,
   { at: now, removals }: Removals,
-): Promise<{ found: MassRemoval; user: string | undefined } | null> {
+): Promise<{ found: MassRemoval<Act>; user: string | undefined } | null> {
   const { user_id } = by;
   const limit = await database.read(async (tx) => {
     const [changed] = await countChanged(tx, { user_id, since: now - MASS_REMOVAL_WINDOW - 1 });
@@ -113,7 +113,7 @@ async function findMassRemoval(
   });
   if (limit === 0) return null;
   const read = await readActs(database, { user_id, from: now - LOOK_BACK, limit });
-  const found = massRemovalsIn(read).findLast(({ actor }) => actor === appOf(by));
+  const found = massRemovalsIn(read).findLast(({ to }) => to.actor === appOf(by));
   if (!found || !removals.some(({ changed_at }) => changed_at === found.noticed_at)) return null;
   const [named] = await database.read((tx) => findName(tx, { user_id }));
   return { found, user: named?.name };

@@ -5,7 +5,7 @@ import { putBack, restoreSubscriptions } from "../../src/services/earlier-lists.
 import { keepRemovals, listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { createRemovalWatch } from "../../src/services/removal-watch.ts";
 import { patchSubscription } from "../../src/services/subscriptions.ts";
-import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { PATIENCE, until } from "../support/patience.ts";
 import { historyOf, MINUTE } from "./history.ts";
@@ -201,12 +201,13 @@ describe("an app that removes most of a list", () => {
 
   test("is shown with who, when and how many, until all is put back", async () => {
     await unsubscribe(0, 11, 1000);
+    await server.sql("update tokens set label = 'My phone' where label = 'AntennaPod'");
     await phone.remove(guids[11]!);
     await server.drain();
     const [found, ...others] = await removals();
     expect(others).toEqual([]);
     expect(found).toMatchObject({
-      by: { kind: "token", id: phone.token_id, label: "AntennaPod" },
+      by: { kind: "token", id: phone.token_id, label: "My phone" },
       ended_at: server.clock.now(),
       removed: 12,
       of: 12,
@@ -258,6 +259,36 @@ describe("an app that removes most of a list", () => {
     // From a page that was open for long.
     await keepRemovals(server.app, me(), found!.to);
     expect(await removals()).toEqual([]);
+  });
+
+  test("was kept: what the app removes next is one only without what it had removed before", async () => {
+    for (let n = 0; n < 12; n++) await user.add(`https://other${n}.example/`, guidOf(n));
+    guids.push(...Array.from({ length: 12 }, (_, n) => guidOf(n)));
+    await unsubscribe(0, 14);
+    const [found] = await removals();
+    await keepRemovals(server.app, me(), found!.to);
+    await unsubscribe(14, 19);
+    expect(await removals()).toEqual([]);
+  });
+
+  test("lacks what the app added in between and removed again", async () => {
+    await unsubscribe(0, 1);
+    await phone.add("https://0.example/");
+    await unsubscribe(0, 8);
+    expect(await removals()).toMatchObject([{ removed: 8, missing: 8 }]);
+  });
+
+  test("is shown also if a restored backup let two podcasts be merged in both directions", async () => {
+    await unsubscribe(0, 8);
+    const [one, other] = await server.sql(`select id from subscriptions where guid in ('${guids[0]}', '${guids[1]}')`);
+    const { at, changed_at } = (await entries())[0]!;
+    for (const [n, [from, into]] of [
+      [one, other],
+      [other, one],
+    ].entries())
+      await server.sql(`insert into history (user_id, changed_at, seq, at, what, actor_kind, subscription, merged_into)
+        values ('${user.id}', ${changed_at + 1 + n}, 0, ${at}, 'merged', 'page', ${from!["id"]}, ${into!["id"]})`);
+    expect(await removals()).toMatchObject([{ removed: 8, missing: 8 }]);
   });
 
   test("is shown before one that was earlier", async () => {
