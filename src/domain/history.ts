@@ -101,9 +101,8 @@ export function describeChanges(set: WorkingSet): Change[] {
       if (before.feed_url !== feed_url) add("moved", before.feed_url);
       if (before.guid !== guid) add("guid_replaced", before.guid);
       if (rows.length > 0 || mergedInto.has(after)) return rows;
-      const added = retired.get(after);
       if (before.guid_changed === after.guid_changed) add("kept", null);
-      else if (added !== undefined) add("guid_added", null, { guid: added });
+      else add("guid_added", null, { guid: retired.get(after) ?? null });
     }
     return rows;
   });

@@ -240,6 +240,16 @@ describe("history", () => {
     );
   });
 
+  test("says of a podcast that a backup brings unsubscribed that it was: others count what is subscribed by it", () => {
+    const rest = { id: 1, feed_url: FEEDS[0]!, guid: GUIDS[0]!, title: null };
+    const changes = (status: PastSubscription["status"]) =>
+      describeDifference([], [{ ...rest, status }]).map(({ what, before }) => [what, before]);
+    const added = ["added", null];
+    expect(changes("subscribed")).toEqual([added]);
+    expect(changes("unsubscribed")).toEqual([added, ["unsubscribed", "subscribed"]]);
+    expect(changes("deleted")).toEqual([added, ["deleted", "subscribed"]]);
+  });
+
   test("knows each spelling of a feed that a device may have received, through moves, merges and restored lists", () => {
     const changes = steps.map((all) => all.filter(({ type }) => type !== "backup"));
     fc.assert(
