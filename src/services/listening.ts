@@ -3,6 +3,7 @@ import type { Tx } from "../db/statement.ts";
 import { type ChangedBy, readChangedBy } from "../domain/history.ts";
 import { isFinished } from "../domain/plays.ts";
 import { readableEpisode } from "../domain/readable-url.ts";
+import { inOtherScheme } from "../domain/spellings.ts";
 import { DomainError } from "../errors.ts";
 import { findArrival, listBegun as listBegunRows } from "../store/episode-actions.ts";
 import { findEpisode, findNamed } from "../store/episodes.ts";
@@ -123,7 +124,7 @@ export const isAtEnd = ({ position, total }: Pick<EpisodePlace, "position" | "to
 export async function findEpisodeId({ database }: Context, { user_id }: Actor, name: string): Promise<number> {
   const found = await database.read(async (tx) => {
     const byId = /^\d{1,15}$/.test(name) ? await findEpisode(tx, { user_id, id: Number(name) }) : [];
-    return byId.length > 0 ? byId.slice(0, 1) : findNamed(tx, { user_id, name });
+    return byId.length > 0 ? byId.slice(0, 1) : findNamed(tx, { user_id, name, other: inOtherScheme(name) });
   });
   const [first, ...others] = found.map(({ id }) => id);
   if (first === undefined) {

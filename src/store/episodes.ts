@@ -126,13 +126,13 @@ export const listIdsOf = statement((db, p: Owner & { podcast: number; limit: num
   episodesOf(db, p).limit(limitTo(p.limit)),
 );
 
-/** The episodes that have this URL or guid. Reads all that the user has. */
-export const findNamed = statement((db, p: Owner & { name: string }) =>
+/** The episodes that have this URL or guid. Reads all that the user has. @param other the URL in its other scheme */
+export const findNamed = statement((db, p: Owner & { name: string; other: string }) =>
   db
     .selectFrom("episodes")
     .select("id")
     .where("user_id", "in", [p.user_id])
-    .where((row) => row.or([row("url", "=", p.name), row("guid", "=", p.name)])),
+    .where((row) => row.or([row("url", "in", [p.name, p.other]), row("guid", "=", p.name)])),
 );
 
 /** Episodes of a podcast that somebody listened to and whose feed was not read for them. */

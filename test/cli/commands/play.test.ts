@@ -47,8 +47,8 @@ test("plays are listed as a table, as JSON and as CSV, by podcast and since a ti
   expect(err).toContain("There are more plays: --limit 10 shows them");
 });
 
-test("a position is set by the episode's id, URL or guid", async () => {
-  for (const episode of ["1", "https://a.example/One.mp3", "guid-One"]) {
+test("a position is set by the episode's id, its URL with http or https, or its guid", async () => {
+  for (const episode of ["1", "https://a.example/One.mp3", "http://a.example/One.mp3", "guid-One"]) {
     const { code, out } = await run(`play set alice ${episode} --position 20:00`);
     expect([code, out]).toEqual([0, expect.stringContaining("One is at 20:00")]);
   }
