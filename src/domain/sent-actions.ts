@@ -20,7 +20,7 @@ export function readAction(sent: unknown, now: number): EpisodeAction | null {
   const feed_url = readText(sent["podcast"])?.trim() ?? null;
   const episode_url = readText(sent["episode"]);
   const kind = readKind(sent["action"]);
-  if (feed_url === null || episode_url === null || kind === null) return null;
+  if (!feed_url || !episode_url?.trim() || kind === null) return null;
   const isPlay = kind === "play";
   return {
     feed_url,

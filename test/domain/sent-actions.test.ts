@@ -24,6 +24,8 @@ test("an action needs a feed, an episode and a kind; all else can be missing or 
   expect(read({})).toEqual(bare as never);
   for (const wrong of [null, [], {}, true, "\0", "\ud800", "x".repeat(9000)]) {
     expect(read({ guid: wrong, device: wrong, timestamp: wrong })).toEqual(bare as never);
+  }
+  for (const wrong of [null, [], {}, true, "", " ", "\0", "\ud800", "x".repeat(9000)]) {
     for (const field of ["podcast", "episode", "action"]) expect(read({ [field]: wrong })).toBeNull();
   }
   for (const sent of [null, 1, "play", [], [PLAY]]) expect(readAction(sent, NOW)).toBeNull();
