@@ -44,9 +44,11 @@ export async function readFields(c: Context<HttpEnv>) {
 
 /** Reads the fields of a form; a missing one is refused. @throws DomainError "invalid" */
 export async function readForm<Shape extends z.ZodRawShape>(c: Context<HttpEnv>, shape: Shape) {
-  const fields = z.object(shape).safeParse(await readFields(c));
+  const sent = await readFields(c);
+  const fields = z.object(shape).safeParse(sent);
   if (fields.success) return fields.data;
-  throw new DomainError("invalid", "The form is incomplete", {
-    details: fields.error.issues.map((one) => one.message),
-  });
+  const faults = fields.error.issues.map(({ path: [name = ""] }) =>
+    String(name) in sent ? `${String(name)} is not valid` : `${String(name)} is missing`,
+  );
+  throw new DomainError("invalid", `The form is incomplete: ${faults.join(", ")}`);
 }

@@ -35,6 +35,14 @@ test("an app is connected with the values that its screens ask for, and its toke
   expect((await browser.open("/apps")).body).toContain("AntennaPod, phone");
 });
 
+test("a form of an app that lacks something says what", async () => {
+  const { status, body } = await connect({ nonce: "short", device: "d".repeat(61) });
+  expect(status).toBe(400);
+  expect(body).toContain("The form is incomplete: device is not valid, nonce is not valid");
+  const empty = await browser.submit("/connect", { app: "antennapod" });
+  expect(empty.body).toContain("The form is incomplete: device is missing, nonce is missing");
+});
+
 test("AntennaPod is connected without a token: the code comes first, then the steps with the server's address", async () => {
   expect((await browser.open("/connect")).body).toContain('href="/connect?app=antennapod"');
   expect((await browser.open("/connect?app=other")).body).toContain("<h1>Connect another app</h1>");
