@@ -1,8 +1,8 @@
 // The command line of this program, as a person types it.
 import { relative, resolve } from "node:path";
-import { $ } from "bun";
 import { isCompiled } from "../src/config/program.ts";
 import { type Config, flagOf, type LoadedSettings, type SettingName } from "../src/config/settings.ts";
+import { quote } from "../src/config/shell.ts";
 
 /** The command line that runs `words` with the same values of the settings `names`. */
 export function commandLine(words: string, { config, sources }: LoadedSettings, names: SettingName[]): string {
@@ -22,8 +22,6 @@ function textOf(name: SettingName, config: Config): string {
   if (url.password) url.password = "PASSWORD";
   return url.href;
 }
-
-const quote = (text: string) => (/^[\w@%+=:,./-]+$/.test(text) ? text : $.escape(text));
 
 function programName(): string {
   if (isCompiled()) {

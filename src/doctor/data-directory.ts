@@ -2,6 +2,7 @@
 import { accessSync, constants, lstatSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Location } from "../config/location.ts";
+import { quote } from "../config/shell.ts";
 import { linkTarget } from "../db/sqlite/file.ts";
 import { findNetwork } from "../db/sqlite/file-system.ts";
 import { codeOf, reasonOf } from "../errors.ts";
@@ -45,7 +46,7 @@ export function checkDataDirectory(directory: string, file: string): Finding {
   const foreign = findForeign(directory, uid);
   if (foreign) {
     const detail = `${directory} is owned by uid ${uid}, ${foreign.path} by uid ${foreign.uid}`;
-    return problem(ABOUT, detail, `sudo chown -R ${uid}:${gid} ${directory}`);
+    return problem(ABOUT, detail, `sudo chown -R ${uid}:${gid} ${quote(directory)}`);
   }
   const target = linkTarget(file);
   if (target !== null) {
@@ -59,7 +60,7 @@ export function checkDataDirectory(directory: string, file: string): Finding {
   const network = findNetwork(directory);
   if (network) return warning(ABOUT, network, "Move it to a local disk");
   if (((mode | (statSync(file, { throwIfNoEntry: false })?.mode ?? 0)) & 0o077) !== 0) {
-    return warning(ABOUT, `other accounts can read ${directory}`, `chmod -R go= ${directory}`);
+    return warning(ABOUT, `other accounts can read ${directory}`, `chmod -R go= ${quote(directory)}`);
   }
   return ok(ABOUT, `${directory}, private to its owner`);
 }

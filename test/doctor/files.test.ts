@@ -38,6 +38,19 @@ async function examine(): Promise<{ code: number; findings: Finding[] }> {
   return { code, findings: JSON.parse(stdout) };
 }
 
+test("a command that fixes a directory is ready to paste, also if its path has spaces", async () => {
+  directory = join(directory, "my $data");
+  await installOn(directory).user("ann");
+  chmodSync(directory, 0o755);
+  const { findings } = await examine();
+  expect(findings).toContainEqual({
+    about: "data directory",
+    state: "warning",
+    detail: `other accounts can read ${directory}`,
+    advice: `chmod -R go= "${directory.replace("$", "\\$")}"`,
+  });
+});
+
 test.skipIf(!isRoot)(
   "a file of another account in the data directory is a problem, with the command that fixes it",
   async () => {
