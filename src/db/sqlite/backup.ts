@@ -1,7 +1,7 @@
 // Copies of the database file: complete before they get their name, checked before they are used.
 import { constants, Database as Sqlite } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { codeOf, DomainError, isDiskFull, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
@@ -98,7 +98,8 @@ function copyInto(file: string, partial: string): Contents {
 function openSource(file: string): Sqlite {
   let source: Sqlite | undefined;
   try {
-    source = new Sqlite(file, constants.SQLITE_OPEN_READWRITE | constants.SQLITE_OPEN_URI);
+    // A relative path can begin with file: and would be a URI.
+    source = new Sqlite(resolve(file), constants.SQLITE_OPEN_READWRITE | constants.SQLITE_OPEN_URI);
     firstValue(source, "select count(*) from sqlite_schema");
     return source;
   } catch (error) {

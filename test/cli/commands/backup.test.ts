@@ -36,6 +36,13 @@ async function onFullDisk(...args: string[]) {
   return ran;
 }
 
+test("a backup is made of a relative data directory whatever its name", async () => {
+  for (const name of ["file:other", "new\nline", "a b?c#d%41'"]) {
+    expect((await podkeep.run(["user", "create", "ann", "--data-dir", name])).code).toBe(0);
+    expect(await podkeep.run(["backup", "create", "--data-dir", name])).toMatchObject({ code: 0, err: "" });
+  }
+});
+
 test("a backup is created and verified while the server runs", async () => {
   const server = await podkeep.serve();
   const { code, json } = await backup("create", "--json");
