@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { colorsOf } from "../../src/colors.ts";
 import { printable, printableJson } from "../../src/domain/printable.ts";
-import { codeOf } from "../../src/errors.ts";
+import { codeOf, DomainError, reasonOf } from "../../src/errors.ts";
 
 export const wantsJson = (command: Command): boolean => command.optsWithGlobals()["json"] === true;
 
@@ -24,7 +24,8 @@ export async function write(text: string, to = Bun.stdout): Promise<boolean> {
     return true;
   } catch (error) {
     if (codeOf(error) === "EPIPE") return false;
-    throw error;
+    const message = `The output can't be written: ${reasonOf(error)}. Changes are kept`;
+    throw new DomainError("internal", message, { cause: error });
   }
 }
 

@@ -252,15 +252,18 @@ test.each([["user list"], ["--help"], ["completion bash"], ["play list alice --c
   },
 );
 
-test.each(["user list", "--help", "--version", "help user"])(
-  "%s to a full disk is an error that says so",
+test.each(["user list", "--help", "--version", "help user", "token issue alice"])(
+  "%s to a full disk is an error that says so, and that changes are kept",
   async (words) => {
     await program.run(["user", "create", "alice"]);
     const shell = Bun.spawnSync([...PROGRAM, ...words.split(" "), "--data-dir", program.data], {
       stdout: Bun.file("/dev/full"),
       stderr: "pipe",
     });
-    expect([shell.exitCode, shell.stderr.toString()]).toEqual([1, "error: the disk is full\n"]);
+    expect([shell.exitCode, shell.stderr.toString()]).toEqual([
+      1,
+      "error: The output can't be written: the disk is full. Changes are kept\n",
+    ]);
   },
 );
 
