@@ -112,6 +112,7 @@ const REASONS: Record<string, string> = {
   ETIMEDOUT: "no response in time",
   ETXTBSY: "the program is running",
   SQLITE_FULL: DISK_FULL,
+  SQLITE_READONLY_DIRECTORY: "its directory can't be written by this account",
   // SQLite finds no room for the index of its log.
   SQLITE_IOERR_SHMSIZE: DISK_FULL,
   ConnectionRefused: "connection refused",

@@ -1,11 +1,11 @@
 // Commands, each run as a process on a database file.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sharedPostgres } from "../support/database.ts";
 import { CAN_MOUNT, mountDisk, remount, unmountDisks } from "../support/disk.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { openFreshProgram, openProgram, PROGRAM } from "../support/program.ts";
+import { openFreshProgram, openProgram, PROGRAM, SOURCE } from "../support/program.ts";
 import { track } from "../support/start-server.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -266,6 +266,23 @@ test.each(["user list", "--help", "--version", "help user", "token issue alice"]
     ]);
   },
 );
+
+test.skipIf(!IS_ROOT)("without the right to write to the data directory, a command says that", async () => {
+  await program.run(["user", "create", "alice"]);
+  for (const path of [program.data, join(program.data, ".."), join(program.data, "podkeep.db")]) {
+    chownSync(path, 65534, 65534);
+    chmodSync(path, 0o500);
+  }
+  chmodSync(join(program.data, "podkeep.db"), 0o600);
+  chmodSync(join(program.data, "podkeep.lock"), 0o666);
+  const nobody = ["setpriv", "--reuid", "65534", "--clear-groups", ...SOURCE, "--data-dir", program.data];
+  const { exitCode, stderr } = Bun.spawnSync([...nobody, "user", "list"], { cwd: "/" });
+  const reason = "its directory can't be written by this account";
+  expect([exitCode, stderr.toString()]).toEqual([
+    1,
+    `error: ${join(program.data, "podkeep.db")} can't be opened as a database: ${reason}\n`,
+  ]);
+});
 
 test("commands work on PostgreSQL, and the server's first lines hide its password", async () => {
   const postgres = await sharedPostgres();
