@@ -49,7 +49,7 @@ export interface Arrival {
   told: Millis | null;
   /** The end of what the client knew when it did all that it sends; 0 if that is not known. */
   known: Millis;
-  /** Whether the client's last GET asked for everything: then it uploads each episode that it has as played, as of now. */
+  /** Whether the client, which has asked for everything, uploads each episode that it has as played, as of now. */
   sendsAll: boolean;
   /** Whether it is copied from a file or another server, which get no response: only the times count. */
   isCopied?: boolean;

@@ -41,6 +41,8 @@ export interface Habits {
   startsAtEnd: boolean;
   /** Whether the app says of what it calls played that it was played from its end to where its user stopped. */
   marksFromEnd: boolean;
+  /** Whether the app, when it has asked for everything, uploads each episode that it has as played, as of now. */
+  marksAll: boolean;
   /** Whether the app, when it has asked for everything, says of each episode that it was played from its start until now. */
   inventsStarts: boolean;
   /** Whether the app keeps a new `since` only once all that it had queued is uploaded. */
@@ -81,6 +83,8 @@ export const NO_HABITS: Habits = {
   repeatsStart: false,
   startsAtEnd: false,
   marksFromEnd: false,
+  // AntennaPod and its forks do. What another app marks then counts late: that is better than a lost position.
+  marksAll: true,
   inventsStarts: false,
   uploadsFirst: false,
   forgetsQueue: false,

@@ -83,6 +83,8 @@ const APPS: Record<string, Row> = {
     // sync.cpp: keeps the timestamp, and adds one.
     clock: "server",
     addsOne: true,
+    // sync.cpp, retrieveAllLocalEpisodeStates: only for "Push", which its user chooses to overwrite what is on the server.
+    marksAll: false,
     // datamanager.cpp, bulkSetPlayPositions.
     saysStart: false,
     startsAtEnd: true,

@@ -13,12 +13,18 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-async function upload(started: number, position: number, more: object = {}): Promise<unknown[]> {
+const as = (agent: string) => openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
+
+async function upload(
+  started: number,
+  position: number,
+  more: object = {},
+  headers: Record<string, string> = {},
+): Promise<unknown[]> {
   server.clock.advance(60_000);
-  const as = (agent: string) => openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
   const timestamp = new Date(server.clock.now()).toISOString().slice(0, 19);
   const play = { ...played(position), started, total: 1, timestamp, device: "kasts", ...more };
-  await as("Kasts/26.04")("POST", EPISODES, {}, JSON.stringify([play]));
+  await as("Kasts/26.04")("POST", EPISODES, headers, JSON.stringify([play]));
   return (await as("AntennaPod/3.11.4")("GET", `${EPISODES}?since=0`)).body.actions;
 }
 
@@ -28,6 +34,14 @@ test("what it plays keeps the length that another app sent", async () => {
 
 test("what it marks as played is played to its end, and not one second long", async () => {
   expect(await upload(1, 1)).toMatchObject([{ started: 600, position: 600, total: 600 }]);
+});
+
+test("what its user finishes after its first sync, and before the next, is finished on all devices", async () => {
+  const list = await as("Kasts/26.04")("GET", "/api/2/subscriptions/ann/kasts.json?since=0");
+  const headers = { Cookie: list.headers.getSetCookie()[0]?.split(";")[0] ?? "" };
+  const { body } = await as("Kasts/26.04")("GET", `${EPISODES}?since=0&aggregated=true`, headers);
+  expect(body.actions).toMatchObject([{ position: 42 }]);
+  expect(await upload(600, 600, { total: 600 }, headers)).toMatchObject([{ position: 600, total: 600 }]);
 });
 
 test("what it plays first of an episode counts from its start, and what it only marks or lists does not", async () => {
