@@ -174,6 +174,17 @@ export class EpisodeSet {
     this.#giveUrl(episode, url);
   }
 
+  /**
+   * Gives episodes to other podcasts, in an order that is always the same. Those without a guid come last: they become
+   * part of those whose guid is their URL.
+   */
+  takeAll(moved: readonly { episode: Episode; into: Podcast }[]): void {
+    const inOrder = moved.toSorted(
+      ({ episode: a }, { episode: b }) => Number(a.guid === null) - Number(b.guid === null) || a.id - b.id,
+    );
+    for (const { episode, into } of inOrder) this.take(episode, into);
+  }
+
   /** Makes every device receive the actions on an episode again. */
   tellAgain(episode: Episode, stamp: Arrival["stamp"]): void {
     episode.actions = episode.actions.map((one) => ({ ...one, arrived_at: stamp() }));

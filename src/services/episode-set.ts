@@ -170,7 +170,7 @@ async function takeEpisodes(user: UserTx, moves: Moves): Promise<Set<number>> {
   const episodes = moved.map(({ episode }) => episode);
   const targets = moved.map(({ episode: { guid, url }, into: { podcast } }) => ({ podcast, guid, url }));
   const set = new EpisodeSet([...episodes, ...(await findEpisodes(tx, user_id, targets))], user.nextEpisode);
-  for (const { episode, into } of moved) set.take(episode, into);
+  set.takeAll(moved);
   await saveEpisodeSet(user, set);
   for (const { podcast } of targets) taking.add(podcast);
   return taking;

@@ -254,9 +254,17 @@ const action = fc.record({
   kind: fc.constantFrom("play" as const, "delete" as const),
 });
 
+const order = fc.infiniteStream(fc.nat(1000));
+
+const shuffle = <One>(list: One[], keys: Iterator<number>): One[] =>
+  list
+    .map((one) => ({ one, key: keys.next().value as number }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ one }) => one);
+
 test("the order in which actions arrive changes nothing, whether they name the guid or not", () => {
   fc.assert(
-    fc.property(fc.array(action, { maxLength: 12 }), fc.infiniteStream(fc.nat(1000)), (given, order) => {
+    fc.property(fc.array(action, { maxLength: 12 }), order, (given, keys) => {
       const all = given.map(({ url, guid, kind }, index) =>
         play(index + 1, {
           episode_url: `https://feed.example/${url}`,
@@ -265,15 +273,46 @@ test("the order in which actions arrive changes nothing, whether they name the g
           sent_at: index * 1000,
         }),
       );
-      const shuffled = all
-        .map((one) => ({ one, key: order.next().value as number }))
-        .sort((a, b) => a.key - b.key)
-        .map(({ one }) => one);
       const stored = (list: EpisodeAction[]) =>
         store(...list.map((one): [EpisodeAction] => [one]))
           .map(({ episode_url, guid, kind, position }) => JSON.stringify([episode_url, guid, kind, position]))
           .sort();
-      expect(stored(shuffled)).toEqual(stored(all));
+      expect(stored(shuffle(all, keys))).toEqual(stored(all));
+    }),
+  );
+});
+
+const uploaded = fc.record({
+  podcast: fc.integer({ min: 1, max: 3 }),
+  guid: fc.constantFrom(null, "g1", "g2"),
+  // Some apps write the guid in place of the URL.
+  episode_url: fc.constantFrom("https://x.example/1", "http://x.example/1", "https://x.example/2", "g1"),
+  sent_at: fc.nat(9).map((n) => n * 1000),
+});
+
+/** What a podcast has once two others have become parts of it. @param rows as the database gives them */
+function merged(rows: Episode[]): Episode[] {
+  const copies = rows.map((row) => ({ ...row }));
+  const set = new EpisodeSet(copies, () => 0);
+  const others = copies.filter(({ podcast }) => podcast !== 3);
+  set.takeAll(others.map((episode) => ({ episode, into: { podcast: 3, feed_url: null } })));
+  return set.all().sort((a, b) => a.id - b.id);
+}
+
+test("after a merge, what one app called by its guid alone is the episode that others know by that guid", () => {
+  const byGuid = addTo([], play(1, { sent_at: 1000, episode_url: "g" }), arrival(1));
+  const both = addTo(byGuid, play(2, { sent_at: 2000, guid: "g" }), arrival(2));
+  expect(toldOf(merged(both))).toMatchObject([{ guid: "g", position: 2 }]);
+});
+
+test("a merge leaves the same episodes, in whatever order the database gives them", () => {
+  fc.assert(
+    fc.property(fc.array(uploaded, { maxLength: 12 }), order, (given, keys) => {
+      const there = new EpisodeSet([], () => ++ids);
+      for (const [index, { podcast, ...more }] of given.entries()) {
+        there.add({ podcast, feed_url: null }, play(index + 1, more), arrival(index + 1));
+      }
+      expect(merged(shuffle(there.all(), keys))).toEqual(merged(there.all()));
     }),
   );
 });
