@@ -84,6 +84,17 @@ export const latestOf = (actions: readonly StoredAction[]) =>
 /** When an action happened. Apps compare whole seconds; so does the server, or they would disagree with it. */
 export const actedAt = (sent_at: Millis, now: Millis): Millis => Math.floor(Math.min(sent_at, now) / 1000) * 1000;
 
+/** Whether a client whose clock is ahead sends it again: it has sent later ones since. */
+export function isSentAgain(
+  before: StoredAction,
+  { sent_at }: Pick<StoredAction, "sent_at">,
+  arrival: Arrival,
+): boolean {
+  const { now, after, client } = arrival;
+  const isOwn = client !== null && client === before.client;
+  return isOwn && before.arrived_at <= after && sent_at > now && sent_at < before.sent_at;
+}
+
 type Counted = Pick<StoredAction, "kind" | "sent_at" | "started" | "position" | "total" | "device">;
 
 /**
@@ -112,7 +123,7 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   const isSecond = acted_at === before.acted_at;
   // A time that is ahead of ours is read as another one when it is sent again.
   const isSame = position === before.position && (isSecond || sent_at === before.sent_at);
-  if (sentBefore || isSame) return before;
+  if (sentBefore || isSame || isSentAgain(before, action, arrival)) return before;
   const knew = told === null || before.arrived_at <= told;
   if (sendsAll && isMark({ started, position, total })) {
     return knew && position !== before.position ? { ...before, arrived_at: stamp() } : before;

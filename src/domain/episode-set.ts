@@ -3,6 +3,7 @@ import {
   type Arrival,
   countAction,
   type EpisodeAction,
+  isSentAgain,
   latestOf,
   normalizeAction,
   type StoredAction,
@@ -152,7 +153,8 @@ export class EpisodeSet {
       const isSent = counted.sent_at === action.sent_at && counted.client === arrival.client;
       if (isSent) this.#giveUrl(episode, url);
     }
-    const isKnown = counted === before && before.sent_at === action.sent_at && before.position === action.position;
+    const isSame = counted === before && before.sent_at === action.sent_at && before.position === action.position;
+    const isKnown = isSame || (before !== undefined && isSentAgain(before, action, arrival));
     return { episode, action, before, isKnown, isNew: !found, isStored: counted !== before };
   }
 

@@ -114,6 +114,33 @@ test("what a phone whose clock is ahead uploads again, because it got no respons
   expect(await rowsOf()).toEqual([["phone", 0, 1500, end]]);
 });
 
+test("what a phone whose clock is ahead uploads again is kept once, also if it is more than one play of an episode", async () => {
+  const end = now();
+  const parts = [
+    play(600, { sent_at: end + 50 * MINUTE }),
+    play(1900, { started: 1600, sent_at: end + 55 * MINUTE }),
+    play(2000, { started: 1900, sent_at: end + 60 * MINUTE }),
+  ];
+  for (let n = 0; n < 3; n++) {
+    await upload("phone", parts);
+    expect(await rowsOf()).toEqual([
+      ["phone", 1600, 2000, end],
+      ["phone", 0, 600, end],
+    ]);
+    podkeep.clock.advance(10 * MINUTE);
+  }
+});
+
+test("what a phone plays once its clock is no longer ahead is kept, and where it is counts", async () => {
+  const end = now();
+  await upload("phone", [play(600, { sent_at: end + 60 * MINUTE })]);
+  podkeep.clock.advance(20 * MINUTE);
+  await upload("phone", [play(900, { started: 600, sent_at: end + 19 * MINUTE })]);
+  expect((await rowsOf()).reduce((sum, [, started, position]) => sum + Number(position) - Number(started), 0)).toBe(
+    900,
+  );
+});
+
 test("of very many reports of one second the first are kept, in one upload, in many, and again", async () => {
   const end = now();
   const skipped = Array.from({ length: 300 }, (_, n) => play(n + 1, { started: n + 1, sent_at: end }));
