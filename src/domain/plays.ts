@@ -26,6 +26,8 @@ export interface PlayReport extends Pick<Play, "episode" | "client" | "started" 
   repeatsStart: boolean;
   /** What is stored of the episode; null if it is not known yet. */
   latest: (Latest & { client: number | null }) | null;
+  /** What the client reported of the episode before it with the same upload; null if nothing. */
+  previous: Latest | null;
 }
 
 /** Seconds by which a report may begin beside the end of the one before it. */
@@ -39,11 +41,11 @@ type Latest = Pick<Play, "started" | "position" | "total" | "ended_at">;
 
 /** Whether a report tells again of the client's play before it. Who listens again later begins at 0. */
 function repeats(report: PlayReport, before: Latest | undefined): boolean {
-  const { at, client, started, position: end, latest, repeatsStart } = report;
+  const { at, client, started, position: end, latest, previous, repeatsStart } = report;
   if (!repeatsStart || started === null || end === null) return false;
   // Another app, or the page, has set it back to there.
-  if (latest && latest.client !== client && latest.position === started) return false;
-  const own = latest?.client === client ? [before, latest] : [before];
+  if (latest && latest.client !== client && latest.position === started && latest.ended_at <= at) return false;
+  const own = [before, previous, latest?.client === client ? latest : null];
   return own.some((place) => {
     if (!place || place.position === null || place.started !== started) return false;
     const [moved, passed] = [end - place.position, at - place.ended_at];

@@ -52,11 +52,17 @@ export async function keepPlays(
       const saysStart = says && started !== null;
       const latest = before ? { ...before, ended_at: before.acted_at } : null;
       const report = { episode: episode.id, client: number, at, started: started ?? 0, position, total };
-      return { ...report, saysStart, repeatsStart, latest, isNew };
+      return { ...report, saysStart, repeatsStart, latest, isNew, ended_at: at };
     })
     .filter(({ at }) => at >= oldest)
     .sort((a, b) => a.at - b.at);
-  if (reports.length > 0) await saveReports(user, reports);
+  const previous = new Map<number, PlayReport["previous"]>();
+  const asking = reports.map((report) => {
+    const before = previous.get(report.episode) ?? null;
+    previous.set(report.episode, report);
+    return { ...report, previous: before };
+  });
+  if (asking.length > 0) await saveReports(user, asking);
 }
 
 type Asking = PlayReport & Pick<Arrived, "isNew">;

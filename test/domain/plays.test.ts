@@ -15,6 +15,7 @@ const report = (at: number, started: number | null, position: number | null, mor
   saysStart: true,
   repeatsStart: true,
   latest: null,
+  previous: null,
   ...more,
 });
 
@@ -111,6 +112,22 @@ test("what an app reports again after each pause, from where it began first, is 
   expect(mayMeet(last)).toBe(true);
   expect(shown(keep(...reports, last))).toEqual([[0, 50 * MINUTE, 0, 1800]]);
   expect(shown(keep(...reports, last, ...reports, last))).toHaveLength(1);
+});
+
+test("what an app reports again is one row, though the place of another app counts", () => {
+  const first = [report(10 * MINUTE, 0, 600), report(20 * MINUTE, 600, 1200)];
+  const again = (at: number) =>
+    report(50 * MINUTE, 600, 1800, {
+      latest: { client: 2, started: 0, position: 600, total: 3600, ended_at: at },
+      previous: { started: 600, position: 1200, total: 3600, ended_at: 20 * MINUTE },
+    });
+  expect(shown(keep(...first, again(60 * MINUTE)))).toEqual([[0, 50 * MINUTE, 0, 1800]]);
+  // The other one has set it back.
+  const rows = [
+    [0, 20 * MINUTE, 0, 1200],
+    [30 * MINUTE, 50 * MINUTE, 600, 1800],
+  ];
+  expect(shown(keep(...first, again(25 * MINUTE)))).toEqual(rows);
 });
 
 test("what an app reports again after it went back some seconds, from where it began first, is no listening again", () => {

@@ -277,6 +277,23 @@ test("an app that says after each pause where it began first is counted once, in
   }
 });
 
+test("what an app says again of where it began first is counted once, though another app was there later", async () => {
+  const end = now();
+  podkeep.clock.advance(DAY);
+  await upload("tablet", [play(600, { sent_at: end + 60 * MINUTE })]);
+  const parts = [
+    play(600, { sent_at: end + 10 * MINUTE }),
+    // Loaded again.
+    play(1200, { started: 600, sent_at: end + 20 * MINUTE }),
+    play(1800, { started: 600, sent_at: end + 50 * MINUTE }),
+  ];
+  for (let n = 0; n < 2; n++) await upload("phone", parts);
+  expect(await rowsOf()).toEqual([
+    ["tablet", 0, 600, end + 60 * MINUTE],
+    ["phone", 0, 1800, end + 50 * MINUTE],
+  ]);
+});
+
 test("what an app listens to again from where it began before counts again, if it says where each play began", async () => {
   const end = now();
   podkeep.clock.advance(DAY);
