@@ -20,6 +20,8 @@ export interface Play {
 export interface PlayReport extends Pick<Play, "episode" | "client" | "started" | "position" | "total"> {
   /** When it ended. */
   at: Millis;
+  /** The same by the app's clock. */
+  sent_at?: Millis;
   /** Whether a start of 0 is where the app began to play: PinePods says 0 each time, Poddr nothing. */
   saysStart: boolean;
   /** Whether the app says after each pause where it began since it loaded the episode. */
@@ -37,7 +39,17 @@ const LONGEST_PAUSE = 30 * 60 * 1000;
 const FASTEST = 3;
 
 /** Where an episode was, and when; `started` is what was said of how it came there. */
-type Latest = Pick<Play, "started" | "position" | "total" | "ended_at">;
+interface Latest extends Pick<Play, "started" | "position" | "total" | "ended_at"> {
+  /** When it ended by the client's clock, if that is known. */
+  sent_at?: Millis | undefined;
+}
+
+/** The time between a place and a report: all times that are ahead of our clock are the same by that. */
+function timeSince(place: Latest, { at, sent_at }: PlayReport): Millis {
+  const passed = at - place.ended_at;
+  if (place.sent_at === undefined || sent_at === undefined) return passed;
+  return Math.max(passed, sent_at - place.sent_at);
+}
 
 /** Whether a report tells again of the client's play before it. Who listens again later begins at 0. */
 function repeats(report: PlayReport, before: Latest | undefined): boolean {
@@ -48,7 +60,7 @@ function repeats(report: PlayReport, before: Latest | undefined): boolean {
   const own = [before, previous, latest?.client === client ? latest : null];
   return own.some((place) => {
     if (!place || place.position === null || place.started !== started) return false;
-    const [moved, passed] = [end - place.position, at - place.ended_at];
+    const [moved, passed] = [end - place.position, timeSince(place, report)];
     if (moved <= 0) return passed > 0 && passed < (end - started) * 1000;
     return passed > 0 && (started !== 0 || passed - moved * 1000 <= LONGEST_PAUSE);
   });
@@ -79,15 +91,17 @@ function isKnown({ ended_at, started, position: end }: Play, { at, position }: P
 
 /** Where a report began, in seconds. If the app can't say: where the episode was for it or another, if there was time. */
 function startOf(report: PlayReport, before: Latest | undefined): number | null {
-  const { at, started, position, total, latest } = report;
+  const { started, position, total, latest, previous } = report;
   if (position === null || started === null) return null;
   if (started === position && position === total) return position;
-  const known = [before, latest].flatMap((place) => (place?.position ? { ...place, position: place.position } : []));
+  const known = [before, previous, latest].flatMap((place) =>
+    place?.position ? { ...place, position: place.position } : [],
+  );
   if (isStretch(report, before) || known.length === 0) return started;
   const begun = known.flatMap((place) => {
     // What was finished begins again at its start.
     const from = place.position > position && isFinished(place) ? started : place.position;
-    return from < position && (position - from) * 1000 <= FASTEST * (at - place.ended_at) ? from : [];
+    return from < position && (position - from) * 1000 <= FASTEST * timeSince(place, report) ? from : [];
   });
   return begun.length > 0 ? Math.max(...begun) : position;
 }

@@ -50,9 +50,12 @@ export async function keepPlays(
       const started = isAlone || said ? said : position;
       const at = actedAt(sent_at, arrival.now);
       const saysStart = says && started !== null;
-      const latest = before ? { ...before, ended_at: before.acted_at } : null;
+      const isOwn = before?.client === number;
+      const latest = before
+        ? { ...before, ended_at: before.acted_at, sent_at: isOwn ? before.sent_at : undefined }
+        : null;
       const report = { episode: episode.id, client: number, at, started: started ?? 0, position, total };
-      return { ...report, saysStart, repeatsStart, latest, isNew, ended_at: at };
+      return { ...report, saysStart, repeatsStart, latest, isNew, ended_at: at, sent_at };
     })
     .filter(({ at }) => at >= oldest)
     .sort((a, b) => a.at - b.at);

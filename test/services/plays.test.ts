@@ -294,6 +294,20 @@ test("what an app says again of where it began first is counted once, though ano
   ]);
 });
 
+test("what an app says again of where it began first is counted once, though its clock is ahead", async () => {
+  for (const together of [true, false]) {
+    ann = actAsUser((await podkeep.user()).id);
+    const end = now();
+    const parts = [600, 1200, 1100, 1800].map((position, n) =>
+      play(position, { sent_at: end + (60 + 10 * n) * MINUTE }),
+    );
+    if (together) await upload("phone", parts);
+    else for (const one of parts) await upload("phone", [one]);
+    const kept = await rowsOf();
+    expect(kept.reduce((sum, [, started, position]) => sum + Number(position) - Number(started), 0)).toBe(1900);
+  }
+});
+
 test("what an app listens to again from where it began before counts again, if it says where each play began", async () => {
   const end = now();
   podkeep.clock.advance(DAY);
