@@ -51,14 +51,20 @@ function timeSince(place: Latest, { at, sent_at }: PlayReport): Millis {
   return Math.max(passed, sent_at - place.sent_at);
 }
 
+/** Where the client was before a report: at the end of its play, and of what it said last. */
+const ownPlaces = ({ client, latest, previous }: PlayReport, before: Latest | undefined) => [
+  before,
+  previous,
+  latest?.client === client ? latest : null,
+];
+
 /** Whether a report tells again of the client's play before it. Who listens again later begins at 0. */
 function repeats(report: PlayReport, before: Latest | undefined): boolean {
-  const { at, client, started, position: end, latest, previous, repeatsStart } = report;
+  const { at, client, started, position: end, latest, repeatsStart } = report;
   if (!repeatsStart || started === null || end === null) return false;
   // Another app, or the page, has set it back to there.
   if (latest && latest.client !== client && latest.position === started && latest.ended_at <= at) return false;
-  const own = [before, previous, latest?.client === client ? latest : null];
-  return own.some((place) => {
+  return ownPlaces(report, before).some((place) => {
     if (!place || place.position === null || place.started !== started) return false;
     const [moved, passed] = [end - place.position, timeSince(place, report)];
     if (moved <= 0) return passed > 0 && passed < (end - started) * 1000;
@@ -89,14 +95,18 @@ function isKnown({ ended_at, started, position: end }: Play, { at, position }: P
   return (started ?? 0) <= position && position <= end;
 }
 
-/** Where a report began, in seconds. If the app can't say: where the episode was for it or another, if there was time. */
+/**
+ * Where a report began, in seconds. If the app can't say: where the episode was for it or another, if there was time. If
+ * it says again where it began first: where it was itself.
+ */
 function startOf(report: PlayReport, before: Latest | undefined): number | null {
-  const { started, position, total, latest, previous } = report;
+  const { started, position, total, latest } = report;
   if (position === null || started === null) return null;
   if (started === position && position === total) return position;
-  const known = [before, previous, latest].flatMap((place) =>
-    place?.position ? { ...place, position: place.position } : [],
-  );
+  const own = ownPlaces(report, before);
+  // What an app has loaded stays where it is, wherever another one goes meanwhile.
+  const places = repeats(report, before) ? own : [...own, latest];
+  const known = places.flatMap((place) => (place?.position ? { ...place, position: place.position } : []));
   if (isStretch(report, before) || known.length === 0) return started;
   const begun = known.flatMap((place) => {
     // What was finished begins again at its start.

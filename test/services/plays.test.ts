@@ -294,6 +294,18 @@ test("what an app says again of where it began first is counted once, though ano
   ]);
 });
 
+test("what an app plays on counts from where it was itself, though another app is further", async () => {
+  const end = now();
+  podkeep.clock.advance(DAY);
+  await upload("phone", [play(600, { sent_at: end })]);
+  await upload("tablet", [play(1700, { started: 700, sent_at: end + 25 * MINUTE })]);
+  await upload("phone", [play(1800, { sent_at: end + 30 * MINUTE })]);
+  expect(await rowsOf()).toEqual([
+    ["tablet", 700, 1700, end + 25 * MINUTE],
+    ["phone", 0, 1800, end + 30 * MINUTE],
+  ]);
+});
+
 test("what an app says again of where it began first is counted once, though its clock is ahead", async () => {
   for (const together of [true, false]) {
     ann = actAsUser((await podkeep.user()).id);
