@@ -2,6 +2,7 @@
 import { statusOf } from "../domain/history.ts";
 import { lookupKey } from "../domain/lookup-rules.ts";
 import { FIRST_LOOKUPS_APART } from "../domain/lookup-schedule.ts";
+import { readUsers } from "../services/users.ts";
 import {
   findLookups,
   insertFollowers,
@@ -10,8 +11,6 @@ import {
   listWalks,
   saveWalks,
 } from "../store/feed-lookups.ts";
-import { listUsersAfter } from "../store/users.ts";
-import { nextTurn } from "../turns.ts";
 import type { LookupContext } from "./lookup.ts";
 import { giveFinding, knownFinding } from "./subscribers.ts";
 
@@ -24,12 +23,8 @@ const PAUSE = 50;
 /** Reads what changed in the change feed of each user whose clock moved; requests do nothing for lookups. */
 export async function walkUsers(context: LookupContext): Promise<void> {
   const { database, signal } = context;
-  for (let after: number | undefined = 0; after !== undefined && !signal.aborted; ) {
-    await nextTurn();
-    const start: number = after;
-    const users = await database.read((tx) => listUsersAfter(tx, { after: start, limit: USERS }));
-    const last = users.at(-1)?.id ?? start;
-    const walks = await database.read((tx) => listWalks(tx, { after: start, last }));
+  for await (const { after, last, users } of readUsers(context, { size: USERS, signal })) {
+    const walks = await database.read((tx) => listWalks(tx, { after, last }));
     const walked = new Map(walks.map(({ user_id, clock }) => [user_id, clock]));
     const done: { user_id: number; clock: number }[] = [];
     for (const { id, clock } of users) {
@@ -41,7 +36,6 @@ export async function walkUsers(context: LookupContext): Promise<void> {
       done.push({ user_id: id, clock });
     }
     if (done.length > 0) await database.write((tx) => saveWalks(tx, {}, done));
-    after = users.length < USERS ? undefined : last;
   }
 }
 

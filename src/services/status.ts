@@ -2,10 +2,10 @@
 import type { DatabaseStatus } from "../db/database.ts";
 import { countLookups } from "../store/feed-lookups.ts";
 import { countDeletions, countLiveSubscriptions, oldestPending } from "../store/status.ts";
-import { listUsersAfter } from "../store/users.ts";
 import { nextTurn } from "../turns.ts";
 import type { Context } from "./context.ts";
 import type { DeletionStatus } from "./deletions.ts";
+import { readUsers } from "./users.ts";
 
 export interface Status extends DatabaseStatus {
   users: number;
@@ -56,9 +56,7 @@ async function countRows(
 ): Promise<Pick<Status, "users" | "counts" | "subscriptions" | "deletions">> {
   const counts: Counts = new Map();
   const deletions = { PENDING: 0, SUCCESS: 0, FAILURE: 0 };
-  for (let after: number | undefined = 0; after !== undefined; await nextTurn()) {
-    const id: number = after;
-    const users = await database.read((tx) => listUsersAfter(tx, { after: id, limit: CLOCKS }));
+  for await (const { after, last, users } of readUsers({ database }, { size: CLOCKS })) {
     const changed: typeof users = [];
     for (const user of users) {
       const known = before.get(user.id);
@@ -71,8 +69,7 @@ async function countRows(
       const live = new Map(rows.map(({ user_id, count }) => [user_id, Number(count)]));
       for (const { id, clock } of some) counts.set(id, { clock, subscriptions: live.get(id) ?? 0 });
     }
-    after = users.at(-1)?.id;
-    const ended = await database.read((tx) => countDeletions(tx, { after: id, last: after ?? id }));
+    const ended = await database.read((tx) => countDeletions(tx, { after, last }));
     for (const { status, count } of ended) deletions[status] += Number(count);
   }
   const subscriptions = counts.values().reduce((sum, user) => sum + user.subscriptions, 0);

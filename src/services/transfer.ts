@@ -6,7 +6,8 @@ import { openDatabase } from "../db/open.ts";
 import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
 import { beginCopy, endCopy, type Row, transfers } from "../store/transfer.ts";
-import { countUsers, listUsersAfter, readClock } from "../store/users.ts";
+import { countUsers, readClock } from "../store/users.ts";
+import { readUsers } from "./users.ts";
 
 /** All rows of one user, by table, in the order of their keys. */
 type Belongings = Row[][];
@@ -101,15 +102,14 @@ async function walk(
   done: (belongings: Belongings) => void = () => {},
 ): Promise<void> {
   const progress = { step, users: 0, of: await usersIn(database), rows: 0 };
-  for (let last: number | undefined = 0; last !== undefined; ) {
-    report(progress);
-    const users = await database.read((tx) => listUsersAfter(tx, { after: last ?? 0, limit: BATCH }));
+  report(progress);
+  for await (const { users } of readUsers({ database }, { size: BATCH })) {
     for (const belongings of await Promise.all(users.map(({ id }) => act(id)))) {
       progress.rows += belongings.flat().length;
       done(belongings);
     }
     progress.users += users.length;
-    last = users.at(-1)?.id;
+    report(progress);
   }
 }
 
@@ -120,14 +120,11 @@ const CLOCKS = 1000;
 
 /** Whether both have the same users, in whose lists nothing has changed. */
 async function haveSameClocks(one: Database, other: Database): Promise<boolean> {
-  for (let after = 0; ; ) {
-    const page = (database: Database) => database.read((tx) => listUsersAfter(tx, { after, limit: CLOCKS }));
-    const [users, others] = await Promise.all([page(one), page(other)]);
-    if (!Bun.deepEquals(users, others)) return false;
-    const last = users.at(-1);
-    if (!last) return true;
-    after = last.id;
+  const others = readUsers({ database: other }, { size: CLOCKS });
+  for await (const page of readUsers({ database: one }, { size: CLOCKS })) {
+    if (!Bun.deepEquals(page, (await others.next()).value)) return false;
   }
+  return (await others.next()).done === true;
 }
 
 const hasUser = async (tx: Tx, user_id: number) => (await readClock(tx, { user_id })).length > 0;

@@ -90,23 +90,39 @@ export function listUsers({ database }: Context) {
   return database.read((tx) => listRows(tx, {}));
 }
 
-/** Users read at a time. */
+/** Users whose ids are in `after` < id <= `last`, with their clocks. */
+interface UserPage {
+  after: number;
+  last: number;
+  users: { id: number; clock: number }[];
+}
+
+/** Reads all users in the order of their ids, until `signal` aborts; others get a turn between pages. */
+export async function* readUsers(
+  { database }: Pick<Context, "database">,
+  { size, signal }: { size: number; signal?: AbortSignal | undefined },
+): AsyncGenerator<UserPage> {
+  for (let after = 0; ; ) {
+    await nextTurn();
+    if (signal?.aborted) return;
+    const users = await database.read((tx) => listUsersAfter(tx, { after, limit: size }));
+    const last = users.at(-1)?.id;
+    if (last === undefined) return;
+    yield { after, last, users };
+    after = last;
+  }
+}
+
+/** Users whose ids are read at a time. */
 const BATCH = 100;
 
-/** The ids of all users, until `signal` aborts; others get a turn between batches. */
-export async function* streamUserIds(
-  { database }: Pick<Context, "database">,
-  signal?: AbortSignal,
-): AsyncGenerator<number> {
-  for (let last: number | undefined = 0; last !== undefined; ) {
-    const after: number = last;
-    await nextTurn();
-    const users = await database.read((tx) => listUsersAfter(tx, { after, limit: BATCH }));
-    for (const user of users) {
+/** The ids of all users, until `signal` aborts. */
+export async function* streamUserIds(context: Pick<Context, "database">, signal?: AbortSignal): AsyncGenerator<number> {
+  for await (const { users } of readUsers(context, { size: BATCH, signal })) {
+    for (const { id } of users) {
       if (signal?.aborted) return;
-      yield user.id;
+      yield id;
     }
-    last = users.at(-1)?.id;
   }
 }
 
