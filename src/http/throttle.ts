@@ -1,6 +1,6 @@
 // Limits of failed logins: counted in windows of time, for a bounded number of networks and user names.
 import { isLoopback, networkOf } from "../domain/networks.ts";
-import { foldName, isUserName } from "../domain/user-name.ts";
+import { readUserName } from "../domain/user-name.ts";
 import { DomainError, type Subject } from "../errors.ts";
 import type { Context } from "../services/context.ts";
 import { createKnownNetworks } from "../services/known-networks.ts";
@@ -54,7 +54,7 @@ export function createThrottle(app: Pick<Context, "clock" | "config" | "database
           refuseAddress();
           const isKnown = user_id !== null && (await known.has(user_id, network));
           refuseAddress();
-          const subject = JSON.stringify([isUserName(name) ? foldName(name) : "", isKnown ? network : null]);
+          const subject = JSON.stringify([readUserName(name)?.name_key ?? "", isKnown ? network : null]);
           if (users.failures(subject) >= USER_LIMIT) throw tooMany(users.secondsLeft(subject));
           const user = String(user_id);
           if (isKnown && fromKnown.failures(user) >= KNOWN_LIMIT) throw tooMany(fromKnown.secondsLeft(user));

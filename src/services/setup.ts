@@ -43,7 +43,7 @@ export async function setUp(
   attempts: Attempts,
 ): Promise<{ actor: Actor; name: string }> {
   await requireSetupCode(context, code, attempts);
-  requireName(name);
+  const named = requireName(name);
   requireGoodPassword(password);
   const password_hash = await context.passwords.hash(password);
   const password_changed_at = context.clock.now();
@@ -51,7 +51,7 @@ export async function setUp(
     const [taken] = await takeSetupCode(tx, {});
     if (!taken || (await anyUser(tx, {})).length > 0)
       throw new DomainError("gone", "The setup code was used: there is a user already");
-    const { id } = await addUser(tx, context, name);
+    const { id } = await addUser(tx, context, named);
     await setPassword(tx, { user_id: id, password_hash, password_changed_at });
     return id;
   });

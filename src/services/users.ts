@@ -1,8 +1,7 @@
 // Users.
 import type { UserTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
-import { inNormalForm } from "../domain/normal-form.ts";
-import { foldName, isUserName } from "../domain/user-name.ts";
+import { readUserName, type UserName } from "../domain/user-name.ts";
 import { DomainError } from "../errors.ts";
 import { deleteOwnLookups } from "../store/feed-lookups.ts";
 import { takeSetupCode } from "../store/setup-codes.ts";
@@ -29,28 +28,30 @@ const ID_LENGTH = 6;
 
 /** The user of a name, which is compared without case. Exactly this name comes first. */
 export async function findUser(tx: Tx, name: string) {
-  if (!isUserName(name)) return null;
-  const exact = inNormalForm(name);
-  const rows = await findUsers(tx, { name: exact, name_key: foldName(name) });
-  return rows.find((row) => row.name === exact) ?? rows[0] ?? null;
+  const wanted = readUserName(name);
+  return wanted && findNamed(tx, wanted);
+}
+
+async function findNamed(tx: Tx, wanted: UserName) {
+  const rows = await findUsers(tx, wanted);
+  return rows.find(({ name }) => name === wanted.name) ?? rows[0] ?? null;
 }
 
 /** Creates a user. @throws DomainError "invalid" if the name is not allowed, "conflict" if it is taken in any case */
 export async function createUser(context: Context, name: string): Promise<User> {
-  requireName(name);
-  return context.database.write((tx) => addUser(tx, context, name));
+  const named = requireName(name);
+  return context.database.write((tx) => addUser(tx, context, named));
 }
 
 /** Adds a user, and ends the code that makes the first one. @throws DomainError "conflict" if the name is taken */
-export async function addUser(tx: Tx, { clock, ids }: Context, given: string): Promise<User> {
-  const name = inNormalForm(given);
+export async function addUser(tx: Tx, { clock, ids }: Context, named: UserName): Promise<User> {
   const public_id = await drawId(tx, ids);
   await takeSetupCode(tx, {});
-  const taken = await findUser(tx, name);
+  const taken = await findNamed(tx, named);
   if (taken) throw new DomainError("conflict", `There is a user ${taken.name} already`);
-  const [made] = await insertUser(tx, { public_id, name, name_key: foldName(name), created_at: clock.now() });
+  const [made] = await insertUser(tx, { public_id, ...named, created_at: clock.now() });
   if (!made) throw new Error("An insert returned no row");
-  return { id: made.id, public_id, name };
+  return { id: made.id, public_id, name: named.name };
 }
 
 /** Draws a public id that no user has: among 10,000 users, the chance that two would get the same one is 5 %. */
@@ -61,12 +62,13 @@ async function drawId(tx: Tx, ids: Context["ids"]): Promise<string> {
   }
 }
 
-/** @throws DomainError "invalid" if the name is not allowed */
-export function requireName(name: string): void {
-  if (isUserName(name)) return;
+/** Reads a name. @throws DomainError "invalid" if it is not allowed */
+export function requireName(text: string): UserName {
+  const named = readUserName(text);
+  if (named) return named;
   throw new DomainError(
     "invalid",
-    `"${name}" is not a user name: 1 to 64 letters, digits and . _ @ + -, the first one a letter or digit`,
+    `"${text}" is not a user name: 1 to 64 letters, digits and . _ @ + -, the first one a letter or digit`,
   );
 }
 
@@ -75,13 +77,13 @@ export function requireName(name: string): void {
  * @throws DomainError "not_found", "invalid" if the new name is not allowed, "conflict" if it is taken in any case
  */
 export async function renameUser({ database }: Context, name: string, to: string): Promise<void> {
-  requireName(to);
+  const named = requireName(to);
   await database.write(async (tx) => {
     const user = await findUser(tx, name);
     if (!user) throw new DomainError("not_found", `There is no user ${name}`);
-    const taken = await findUser(tx, to);
+    const taken = await findNamed(tx, named);
     if (taken && taken.id !== user.id) throw new DomainError("conflict", `There is a user ${taken.name} already`);
-    await renameRow(tx, { user_id: user.id, name: inNormalForm(to), name_key: foldName(to) });
+    await renameRow(tx, { user_id: user.id, ...named });
   });
 }
 
