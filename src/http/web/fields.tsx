@@ -54,7 +54,7 @@ interface ChoiceProps {
   /** What no choice is called. */
   all: string;
   options: Map<string, string>;
-  chosen: string | null;
+  chosen: string | undefined;
 }
 
 /** Chooses one of several by which a list is filtered, or none. */

@@ -55,17 +55,16 @@ const RestoreForm = {
 export function serveHistory(http: Hono<HttpEnv>, app: App): void {
   http.get("/history", async (c) => {
     const actor = c.get("actor");
-    const by = c.req.query("by") || null;
-    const guid = c.req.query("podcast")?.toLowerCase() || null;
+    const by = c.req.query("by") || undefined;
+    const guid = c.req.query("podcast")?.toLowerCase() || undefined;
     const after = readPosition(c.req.query("after"));
-    const filters = { by: by ?? undefined, guid: guid ?? undefined, limit: PER_PAGE };
-    const read = (last: HistoryPosition) => listHistory(app, actor, { ...filters, after: last });
-    const page = await groupChanges(read, { after: after ?? undefined, size: PER_PAGE });
+    const read = (last: HistoryPosition) => listHistory(app, actor, { by, guid, after: last, limit: PER_PAGE });
+    const page = await groupChanges(read, { after, size: PER_PAGE });
     const next = page.next && `${page.next.changed_at}.${page.next.seq}`;
     const notice =
       noticeOf(c.req.query("done"), texts.history.putBackDone) ??
       noticeOf(c.req.query("restored"), texts.history.restored);
-    const podcast = guid === null ? null : { guid, name: await findName(app, actor, guid) };
+    const podcast = guid === undefined ? undefined : { guid, name: await findName(app, actor, guid) };
     const removed = page.groups.flatMap((group) => [...group.removed]);
     const props = {
       next,
@@ -160,9 +159,9 @@ async function findName(app: App, actor: Actor, guid: string): Promise<string> {
   return row ? nameOf(row) : guid;
 }
 
-function readPosition(text: string | undefined): HistoryPosition | null {
+function readPosition(text: string | undefined): HistoryPosition | undefined {
   const [, changed_at, seq] = /^(\d{1,15})\.(\d{1,6})$/.exec(text ?? "") ?? [];
-  return changed_at && seq ? { changed_at: Number(changed_at), seq: Number(seq) } : null;
+  return changed_at && seq ? { changed_at: Number(changed_at), seq: Number(seq) } : undefined;
 }
 
 function readBy(text: string): ChangedBy {

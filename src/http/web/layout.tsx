@@ -97,7 +97,7 @@ export function ActorName({ by }: { by: ChangedBy }) {
 const keyOf = ({ id, label, device }: ChangedBy): string => id ?? device ?? label ?? "";
 
 /** What apps are called, by what the history is filtered by. @param by the present filter, which is there in any case */
-export function choicesOf(apps: ChangedBy[], by: string | null, devices: Frame["devices"]): Map<string, string> {
+export function choicesOf(apps: ChangedBy[], by: string | undefined, devices: Frame["devices"]): Map<string, string> {
   const { token } = texts.history.actors;
   const names = new Map(apps.map((one) => [keyOf(one), one.id ? one.label || token : actorName(one, devices)]));
   names.delete("");

@@ -12,12 +12,12 @@ interface HistoryProps {
   groups: ChangeGroup[];
   /** Where the next page starts; null on the last one. */
   next: string | null;
-  /** After which change this page starts; null on the first one. */
-  after: HistoryPosition | null;
-  /** Only changes by this app; null for all. */
-  by: string | null;
-  /** Only changes of this podcast; null for all. */
-  podcast: { guid: string; name: string } | null;
+  /** After which change this page starts; undefined on the first one. */
+  after: HistoryPosition | undefined;
+  /** Only changes by this app; undefined for all. */
+  by: string | undefined;
+  /** Only changes of this podcast; undefined for all. */
+  podcast: { guid: string; name: string } | undefined;
   /** Who made changes lately. */
   changers: ChangedBy[];
   /** Ids of removed subscriptions that are not subscribed now. */
@@ -50,7 +50,7 @@ export function HistoryPage(props: HistoryProps) {
           <a href={by ? `/history?${new URLSearchParams({ by })}` : "/history"}>{text.all}</a>
         </p>
       )}
-      <Filter by={by} podcast={podcast?.guid ?? null} apps={apps} />
+      <Filter by={by} podcast={podcast} apps={apps} />
       {groups.length === 0 && <p class="muted">{by || podcast ? text.noneFound : text.none}</p>}
       <ul class="rows">
         {groups.map((group) => (
@@ -67,12 +67,12 @@ export function HistoryPage(props: HistoryProps) {
 }
 
 /** Chooses whose changes are shown. */
-function Filter({ by, podcast, apps }: { by: string | null; podcast: string | null; apps: Map<string, string> }) {
+function Filter({ by, podcast, apps }: Pick<HistoryProps, "by" | "podcast"> & { apps: Map<string, string> }) {
   const text = texts.history;
   if (apps.size < 2 && !by) return null;
   return (
     <form method="get" action="/history" class="bar">
-      {podcast && <input type="hidden" name="podcast" value={podcast} />}
+      {podcast && <input type="hidden" name="podcast" value={podcast.guid} />}
       <Choice name="by" label={text.filter} all={text.everybody} options={apps} chosen={by} />
       <button type="submit">{text.show}</button>
     </form>
