@@ -73,14 +73,14 @@ export async function readActions(
       return rows.length > 0 ? { isNews: true } : null;
     },
   });
-  const pages = found ? readPages(context, user_id, identified, client, query, window) : null;
+  const pages = found ? streamActions(context, user_id, identified, client, query, window) : null;
   return { timestamp: window.given, pages };
 }
 
 /** The client whose own actions are left out. */
 const exceptOwn = (client: Client | null, own: boolean) => (client && !own ? numberOf(client.id) : NONE);
 
-async function* readPages(
+async function* streamActions(
   { database }: Context,
   user_id: number,
   identified: Client | null,

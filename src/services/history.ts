@@ -6,18 +6,18 @@ import { type Change, type ChangedBy, HISTORY_END, type HistoryPosition, readCha
 import {
   firstChangeAfter,
   type HistorySpan,
+  historyPosition,
   lastToPrune,
   listChangers as listChangersOf,
   listHistoryBy,
   listHistoryOf,
   listHistoryOfBy,
   listHistory as listRows,
-  placeOf,
   pruneHistory as pruneRows,
   saveHistoryStart,
   spansBefore,
 } from "../store/history.ts";
-import { readRows, rowsOf } from "../store/rows.ts";
+import { readPages, rowsOf } from "../store/rows.ts";
 import { findByGuid, findSubscriptions } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -82,7 +82,9 @@ async function filter(tx: Tx, page: Parameters<typeof listRows>[1], by?: string,
   };
   const found: Awaited<ReturnType<typeof listRows>> = [];
   for await (const span of spansBefore(tx, page)) {
-    found.push(...(await readRows({ ...span, limit: page.limit - found.length }, list, placeOf)));
+    const listPart = (after: HistoryPosition, limit: number) => list({ ...span, ...after, limit });
+    const pages = readPages(span, listPart, historyPosition, page.limit - found.length);
+    for await (const rows of pages) found.push(...rows);
     if (found.length === page.limit) break;
   }
   return found;

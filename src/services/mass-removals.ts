@@ -2,7 +2,8 @@
 import type { Database } from "../db/database.ts";
 import { appOf, type ChangedBy, HISTORY_END, type HistoryPosition, readChangedBy } from "../domain/history.ts";
 import { type AttributedChange, findMassRemovals, type MassRemoval } from "../domain/mass-removals.ts";
-import { listActsFrom } from "../store/history.ts";
+import { historyPosition, listActsFrom } from "../store/history.ts";
+import { readPages } from "../store/rows.ts";
 import { countSubscribed } from "../store/subscriptions.ts";
 import { nextTurn } from "../turns.ts";
 
@@ -12,9 +13,6 @@ export const isApp = ({ kind }: ChangedBy) => kind === "token" || kind === "sess
 /** A change, and the app that made it. */
 export type Act = Awaited<ReturnType<typeof listActsFrom>>[number] & AttributedChange;
 
-/** Changes that are read before others get a turn. */
-const PAGE = 500;
-
 /** A user's latest changes from a timestamp on, oldest first, and how many podcasts are subscribed after them. */
 export async function readActs(
   database: Pick<Database, "read">,
@@ -22,20 +20,18 @@ export async function readActs(
 ): Promise<{ acts: Act[]; subscribed: number }> {
   const acts: Act[] = [];
   let subscribed = 0;
-  let end: HistoryPosition | undefined = HISTORY_END;
-  const readPage = ({ changed_at, seq }: HistoryPosition) =>
-    database.read(async (tx) => {
-      if (acts.length === 0) subscribed = await countSubscribed(tx, { user_id });
-      return listActsFrom(tx, { user_id, from, changed_at, seq, limit: Math.min(PAGE, limit - acts.length) });
-    });
-  while (end && acts.length < limit) {
+  const readPage = async ({ changed_at, seq }: HistoryPosition, limit: number) => {
     await nextTurn();
-    const rows = await readPage(end);
+    return database.read(async (tx) => {
+      if (acts.length === 0) subscribed = await countSubscribed(tx, { user_id });
+      return listActsFrom(tx, { user_id, from, changed_at, seq, limit });
+    });
+  };
+  for await (const rows of readPages(HISTORY_END, readPage, historyPosition, limit)) {
     for (const row of rows) {
       const by = readChangedBy(row);
       acts.push({ ...row, actor: isApp(by) ? appOf(by) : "" });
     }
-    end = rows.length === PAGE ? rows.at(-1) : undefined;
   }
   return { acts: acts.reverse(), subscribed };
 }

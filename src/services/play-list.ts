@@ -13,7 +13,7 @@ import {
   listPlays as listRows,
   listTexts,
 } from "../store/play-list.ts";
-import { PAGE } from "../store/rows.ts";
+import { readPages } from "../store/rows.ts";
 import { mapInTurns, nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -146,12 +146,12 @@ export async function* streamPlays(
   { user_id }: Actor,
   { podcast, since = BEGIN }: { podcast?: number | undefined; since?: number | undefined } = {},
 ): AsyncGenerator<PlayEntry[]> {
-  let place: PlayPosition | undefined = END;
-  while (place) {
-    const page = { user_id, ...placeOf(place), from: since, from_id: 0, podcast: 0, by: "", limit: PAGE };
-    const rows: PlayEntry[] = (await database.read((tx) => listRows(tx, page))).map(entryOf);
-    yield podcast === undefined ? rows : rows.filter((row) => row.podcast === podcast);
-    place = rows.length === PAGE ? rows.at(-1) : undefined;
+  const all = { user_id, from: since, from_id: 0, podcast: 0, by: "" };
+  const readPage = (place: PlayPosition, limit: number) =>
+    database.read((tx) => listRows(tx, { ...all, ...place, limit }));
+  for await (const rows of readPages(END, readPage, placeOf)) {
+    const plays = rows.map(entryOf);
+    yield podcast === undefined ? plays : plays.filter((play) => play.podcast === podcast);
     await nextTurn();
   }
 }

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
-import { joinPages, PAGE, readPages, readRows } from "./rows.ts";
+import { joinPages, readPages } from "./rows.ts";
 
 const listFrom = statement((db, p: Owner & { from: number; limit: number }) =>
   db
@@ -24,11 +24,14 @@ const listFrom = statement((db, p: Owner & { from: number; limit: number }) =>
 );
 
 /** Subscriptions in the order of the change feed, from the timestamp `from` on. */
-export const listChanged = (tx: Tx, p: Owner & { from: number; limit: number }) =>
-  readRows(
-    p,
-    (page) => listFrom(tx, page),
-    ({ changed_at }) => ({ from: changed_at + 1 }),
+export const listChanged = (tx: Tx, { user_id, ...p }: Owner & { from: number; limit: number }) =>
+  joinPages(
+    readPages(
+      p.from,
+      (from, limit) => listFrom(tx, { user_id, from, limit }),
+      ({ changed_at }) => changed_at + 1,
+      p.limit,
+    ),
   );
 
 const listAfter = statement((db, p: Owner & { after: number; limit: number }) =>
@@ -46,7 +49,7 @@ export const listChangedAfter = (tx: Tx, { user_id, start }: Owner & { start: nu
   joinPages(
     readPages(
       start,
-      (after) => listAfter(tx, { user_id, after, limit: PAGE }),
+      (after, limit) => listAfter(tx, { user_id, after, limit }),
       ({ changed_at }) => changed_at,
     ),
   );

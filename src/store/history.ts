@@ -4,7 +4,7 @@ import type { Database } from "../db/database.ts";
 import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { ACTOR, bigint, insertRows, joinPages, nullsFirst, PAGE, readPages, readRows } from "./rows.ts";
+import { ACTOR, bigint, insertRows, joinPages, nullsFirst, readPages } from "./rows.ts";
 
 export const insertHistory = insertRows("history", ["user_id", "at", ...ACTOR]);
 
@@ -13,7 +13,7 @@ const LATEST = Number.MAX_SAFE_INTEGER - 1;
 
 type Position = Owner & { changed_at: number; seq: number; limit: number };
 
-export const placeOf = ({ changed_at, seq }: Pick<HistoryTable, "changed_at" | "seq">) => ({ changed_at, seq });
+export const historyPosition = ({ changed_at, seq }: Pick<HistoryTable, "changed_at" | "seq">) => ({ changed_at, seq });
 
 const isBefore = (row: ExpressionBuilder<Schema, "history">, p: Position) =>
   row.or([
@@ -49,7 +49,8 @@ const changesBefore = (db: Kysely<Schema>, p: Position) =>
 const listPage = statement(changesBefore);
 
 /** A user's changes before a position, newest first, with the titles that the podcasts have now. */
-export const listHistory = (tx: Tx, p: Position) => readRows(p, (page) => listPage(tx, page), placeOf);
+export const listHistory = (tx: Tx, p: Position) =>
+  joinPages(readPages(p, (place, limit) => listPage(tx, { ...p, ...place, limit }), historyPosition, p.limit));
 
 /** Changes before a position and from a timestamp on. */
 export type HistorySpan = Position & { from: number };
@@ -163,8 +164,8 @@ type Span = Owner & { from: number; to: number };
 const readSpan = (read: Database["read"], { user_id, from, to }: Span) =>
   readPages(
     { changed_at: to + 1, seq: 0 },
-    ({ changed_at, seq }) => read((tx) => listChangesBefore(tx, { user_id, from, changed_at, seq, limit: PAGE })),
-    placeOf,
+    (place, limit) => read((tx) => listChangesBefore(tx, { user_id, from, ...place, limit })),
+    historyPosition,
   );
 
 /** Reads all changes between two timestamps, newest first, each page in its own read transaction. */
@@ -256,8 +257,8 @@ export const insertForAll = statement(
 export async function listAddedBy(tx: Tx, { user_id, label }: Owner & { label: string }): Promise<Set<number | null>> {
   const pages = readPages(
     { changed_at: LATEST, seq: 0 },
-    (place) => listActsFrom(tx, { user_id, from: 0, ...place, limit: PAGE }),
-    placeOf,
+    (place, limit) => listActsFrom(tx, { user_id, from: 0, ...place, limit }),
+    historyPosition,
   );
   const added = new Set<number | null>();
   for await (const page of pages)

@@ -2,7 +2,7 @@
 import type { Kysely } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement, type Tx } from "../db/statement.ts";
-import { columnOf, joinPages, PAGE, readPages, saveRows } from "./rows.ts";
+import { columnOf, joinPages, readPages, saveRows } from "./rows.ts";
 
 const COLUMNS = ["feed", "feed_url", "other_url", "reported", "reported_at", "decided", "resend_at"] as const;
 
@@ -30,7 +30,7 @@ export const listHoldings = (tx: Tx, of: OfClient) =>
   joinPages(
     readPages(
       "",
-      (after) => listAfter(tx, { ...of, after, limit: PAGE }),
+      (after, limit) => listAfter(tx, { ...of, after, limit }),
       ({ feed }) => feed,
     ),
   );

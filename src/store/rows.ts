@@ -113,37 +113,26 @@ export const deleteAllButOneAnd = (name: Name, order: RawBuilder<unknown>) =>
 export const PAGE = 256;
 
 /**
- * Reads all rows after a key, a page in each statement, so that others get a turn between them.
- * @param list lists a page after a key, in the order of the keys
+ * Reads rows after a key, a page in each statement, so that others get a turn between them.
+ * @param list lists up to `limit` rows after a key, in the order of the keys
+ * @param most how many rows to read
  */
 export async function* readPages<Key, Row>(
   first: Key,
-  list: (after: Key) => Promise<Row[]>,
+  list: (after: Key, limit: number) => Promise<Row[]>,
   keyOf: (row: Row) => Key,
+  most = Number.MAX_SAFE_INTEGER,
 ): AsyncGenerator<Row[]> {
-  for (let page = await list(first); page.length > 0; ) {
-    yield page;
+  let after = first;
+  for (let left = most; left > 0; left -= PAGE) {
+    const limit = Math.min(left, PAGE);
+    const page = await list(after, limit);
     const last = page.at(-1);
-    page = last && page.length === PAGE ? await list(keyOf(last)) : [];
+    if (!last) return;
+    yield page;
+    if (page.length < limit) return;
+    after = keyOf(last);
   }
-}
-
-/**
- * Reads up to `limit` rows, a page in each statement.
- * @param after what makes `list` go on after a row
- */
-export async function readRows<P extends { limit: number }, Row>(
-  p: P,
-  list: (p: P) => Promise<Row[]>,
-  after: (row: Row) => Partial<P>,
-): Promise<Row[]> {
-  let page = await list({ ...p, limit: Math.min(p.limit, PAGE) });
-  const all = page;
-  for (let last = page.at(-1); last && page.length === PAGE && all.length < p.limit; last = page.at(-1)) {
-    page = await list({ ...p, ...after(last), limit: Math.min(p.limit - all.length, PAGE) });
-    all.push(...page);
-  }
-  return all;
 }
 
 /** All rows of pages. */

@@ -94,7 +94,7 @@ const FOR_ALL = {
 };
 
 /** What has no statement. */
-const HELPERS = ["history.placeOf", "users.clockOf"];
+const HELPERS = ["history.historyPosition", "users.clockOf"];
 const HELPER_FILES = ["expiry.ts", "rows.ts"];
 
 type Run = (...given: unknown[]) => unknown;
