@@ -23,7 +23,7 @@ export interface SubscriptionChange {
 }
 
 /** The place in the change feed of a subscription that is stored. */
-export const placeOf = ({
+export const changedAt = ({
   subscription_changed,
   guid_changed,
   deleted,

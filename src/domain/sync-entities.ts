@@ -1,6 +1,6 @@
 // A subscription as the draft of the Open Podcast API tells it (docs/open-podcast-draft.md).
 import { statusOf } from "./history.ts";
-import { placeOf, type SubscriptionChange, type SubscriptionState } from "./subscription-state.ts";
+import { changedAt, type SubscriptionChange, type SubscriptionState } from "./subscription-state.ts";
 
 /** Times are Unix milliseconds; those of `_at` without "changed" and "left" by the clock of who said it. */
 export interface SyncEntity {
@@ -34,7 +34,7 @@ export function createEntity(state: Stored, sync_id: string, now = Number.POSITI
   return {
     sync_id,
     subscription: state.id,
-    changed_at: placeOf(state),
+    changed_at: changedAt(state),
     left_at: null,
     left_url: null,
     left_guid: null,
@@ -49,7 +49,7 @@ export function createEntity(state: Stored, sync_id: string, now = Number.POSITI
 /** The entity, made fit if the subscription changed while the draft was off. */
 export function refreshEntity(entity: SyncEntity, state: Stored): SyncEntity {
   const on = isOn(state);
-  if (entity.changed_at === placeOf(state) && on === (entity.unsubscribed_at === null)) return entity;
+  if (entity.changed_at === changedAt(state) && on === (entity.unsubscribed_at === null)) return entity;
   const now = createEntity(state, entity.sync_id);
   if (on) return entity.unsubscribed_at === null ? { ...now, subscribed_at: entity.subscribed_at } : now;
   const unsubscribed_at = entity.unsubscribed_at ?? now.unsubscribed_at;

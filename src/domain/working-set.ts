@@ -1,6 +1,6 @@
 // A user's subscriptions in one write transaction, before and after it.
 import { hashFeedUrl } from "./feed-url.ts";
-import { placeOf, type SubscriptionChange, type SubscriptionState } from "./subscription-state.ts";
+import { changedAt, type SubscriptionChange, type SubscriptionState } from "./subscription-state.ts";
 
 /** Which subscription a guid means, and when another guid replaced it there; null for the current guid. */
 interface GuidState {
@@ -199,7 +199,7 @@ export class WorkingSet {
       .filter((subscription) => this.#isChanged(subscription))
       .map((subscription) => ({
         subscription,
-        changed_at: this.#timestamps.get(subscription) ?? placeOf(subscription),
+        changed_at: this.#timestamps.get(subscription) ?? changedAt(subscription),
       }));
   }
 

@@ -79,7 +79,7 @@ async function readPage(
   const found = start === undefined ? [] : await listItems(tx, user_id, since, start, per_page);
   const items = found.slice(0, per_page);
   const last = items.at(-1);
-  const end = last ? placeOf(last) : null;
+  const end = last ? changePosition(last) : null;
   const next = found.length > per_page ? end : null;
   const complete = offset === 0 && !after && !next;
   const total = complete ? items.length : await countItems(tx, user_id, since);
@@ -93,7 +93,7 @@ async function readPage(
   };
 }
 
-const placeOf = ({ row, guid }: ChangedItem): ChangePosition => ({ changed_at: row.changed_at, guid });
+const changePosition = ({ row, guid }: ChangedItem): ChangePosition => ({ changed_at: row.changed_at, guid });
 
 /** The place of the `nth` item, from 1; undefined if there are fewer. Reads all before it, a page at a time. */
 async function findItem(tx: Tx, user_id: number, since: number, nth: number): Promise<ChangePosition | undefined> {
@@ -102,7 +102,7 @@ async function findItem(tx: Tx, user_id: number, since: number, nth: number): Pr
     const items = await listItems(tx, user_id, since, place ?? null, Math.min(left, PAGE));
     const last = items.slice(0, left).at(-1);
     if (!last) return undefined;
-    place = placeOf(last);
+    place = changePosition(last);
     left -= items.length;
   }
   return place;

@@ -91,9 +91,9 @@ async function* streamActions(
   const except = exceptOwn(identified, own);
   const readPage = (after: number) =>
     database.read(async (tx) => {
-      const span = { user_id, start: after, end, client: except, limit: PAGE };
+      const arrivals = { user_id, start: after, end, client: except, limit: PAGE };
       const read = feed_url === null ? readAll : readOf(await findPodcast(tx, user_id, feed_url));
-      const { rows, to } = await read(tx, span, aggregated);
+      const { rows, to } = await read(tx, arrivals, aggregated);
       return { rows, to, write: await findWriter(tx, user_id, client, rows) };
     });
   for (let after: number | null = start; after !== null; ) {
@@ -104,16 +104,16 @@ async function* streamActions(
   }
 }
 
-type Span = Parameters<typeof listArrived>[1];
+type Arrivals = Parameters<typeof listArrived>[1];
 type Row = Awaited<ReturnType<typeof listArrived>>[number];
 
 /** `to` is when the last action arrived that was examined; null if none is left. */
-type ReadSpan = (tx: Tx, span: Span, aggregated: boolean) => Promise<{ rows: Row[]; to: number | null }>;
+type ReadArrivals = (tx: Tx, arrivals: Arrivals, aggregated: boolean) => Promise<{ rows: Row[]; to: number | null }>;
 
 const lastOf = (rows: Row[]) => (rows.length === PAGE ? (rows.at(-1)?.arrived_at ?? null) : null);
 
-const readAll: ReadSpan = async (tx, span, aggregated) => {
-  const rows = await (aggregated ? listArrivedEpisodes : listArrived)(tx, span);
+const readAll: ReadArrivals = async (tx, arrivals, aggregated) => {
+  const rows = await (aggregated ? listArrivedEpisodes : listArrived)(tx, arrivals);
   return { rows, to: lastOf(rows) };
 };
 
@@ -122,16 +122,16 @@ const FEW = 1000;
 const EXAMINED = 5000;
 
 const readOf =
-  (podcast: number): ReadSpan =>
-  async (tx, span, aggregated) => {
-    const { user_id, start: after, end } = span;
+  (podcast: number): ReadArrivals =>
+  async (tx, arrivals, aggregated) => {
+    const { user_id, start: after, end } = arrivals;
     const [counted] = await countEpisodesOf(tx, { user_id, podcast, most: FEW + 1 });
     if (Number(counted?.count) <= FEW) {
-      const rows = await (aggregated ? listArrivedEpisodesOf : listArrivedOf)(tx, { ...span, podcast });
+      const rows = await (aggregated ? listArrivedEpisodesOf : listArrivedOf)(tx, { ...arrivals, podcast });
       return { rows, to: lastOf(rows) };
     }
     const [last] = await findLaterArrival(tx, { user_id, after, skip: EXAMINED - 1 });
-    const examined = { ...span, podcast, end: Math.min(last?.arrived_at ?? end, end) };
+    const examined = { ...arrivals, podcast, end: Math.min(last?.arrived_at ?? end, end) };
     const rows = await (aggregated ? listArrivedEpisodesOfLong : listArrivedOfLong)(tx, examined);
     return { rows, to: lastOf(rows) ?? (examined.end < end ? examined.end : null) };
   };

@@ -68,7 +68,7 @@ export function listPlays(
     const found: Row[] = [];
     let place: PlayPosition | null = after;
     for (let examined = 0; place && examined < all && found.length <= limit; examined += piece) {
-      const [end]: PlayPosition[] = await findPlace(tx, { user_id, ...placeOf(place), skip: piece - 1 });
+      const [end]: PlayPosition[] = await findPlace(tx, { user_id, ...playPosition(place), skip: piece - 1 });
       const page = { ...filters, ...spanOf(place, end ?? null), limit: limit + 1 - found.length };
       const rows = words.length > 0 ? await searchPlays(tx, page, words) : await listRows(tx, page);
       found.push(...rows);
@@ -94,14 +94,14 @@ async function searchPlays(tx: Tx, page: Parameters<typeof listRows>[1], words: 
 
 /** The plays at these places, the latest first. */
 async function listEntries(tx: Tx, user_id: number, places: PlayPosition[]): Promise<Row[]> {
-  const rows = await findEntries(tx, { user_id }, places.map(placeOf));
+  const rows = await findEntries(tx, { user_id }, places.map(playPosition));
   return rows.sort((a, b) => b.begun_at - a.begun_at || b.id - a.id);
 }
 
-const placeOf = ({ begun_at, id }: PlayPosition) => ({ begun_at, id });
+const playPosition = ({ begun_at, id }: PlayPosition) => ({ begun_at, id });
 /** @param end the last play of it; null for all that there are */
 const spanOf = (after: PlayPosition, end: PlayPosition | null) => ({
-  ...placeOf(after),
+  ...playPosition(after),
   from: end?.begun_at ?? BEGIN,
   from_id: end?.id ?? 0,
 });
@@ -126,7 +126,7 @@ export function listEpisodePlays(
   { episode, after = END, limit }: { episode: number; after?: PlayPosition | undefined; limit: number },
 ): Promise<PlayPage> {
   return database.read(async (tx) => {
-    const places = await listPlacesOfEpisode(tx, { user_id, episode, ...placeOf(after), limit: limit + 1 });
+    const places = await listPlacesOfEpisode(tx, { user_id, episode, ...playPosition(after), limit: limit + 1 });
     return pageOf(await listEntries(tx, user_id, places), limit, null);
   });
 }
@@ -149,7 +149,7 @@ export async function* streamPlays(
   const all = { user_id, from: since, from_id: 0, podcast: 0, by: "" };
   const readPage = (place: PlayPosition, limit: number) =>
     database.read((tx) => listRows(tx, { ...all, ...place, limit }));
-  for await (const rows of readPages(END, readPage, placeOf)) {
+  for await (const rows of readPages(END, readPage, playPosition)) {
     const plays = rows.map(entryOf);
     yield podcast === undefined ? plays : plays.filter((play) => play.podcast === podcast);
     await nextTurn();

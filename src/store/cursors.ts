@@ -7,13 +7,13 @@ import { saveRow } from "./rows.ts";
 type OfClient = Owner & { client: string; stream: CursorTable["stream"] };
 
 type Client = Pick<ClientTable, "id" | "seen_at" | "began" | "from_nothing">;
-type Position = Pick<CursorTable, "since" | "start" | "own" | "given" | "uploaded_at" | "ahead">;
+type Cursor = Pick<CursorTable, "since" | "start" | "own" | "given" | "uploaded_at" | "ahead">;
 type Nothing<Row> = Record<keyof Row, null>;
 
 /** The user's clock, the client and its position, one row if the user is there. What is not known is null. */
 export const findPosition = statement(
   (_, p: OfClient) =>
-    sql<{ clock: number } & (Client | Nothing<Client>) & (Position | Nothing<Position>)>`
+    sql<{ clock: number } & (Client | Nothing<Client>) & (Cursor | Nothing<Cursor>)>`
       select users.clock, clients.id, clients.seen_at, clients.began, clients.from_nothing,
         cursors.since, cursors.start, cursors.own, cursors.given, cursors.uploaded_at, cursors.ahead
       from users

@@ -5,12 +5,12 @@ import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { bigint, columnOf, saveRows } from "./rows.ts";
 
 /** `client`: whose own actions are left out; -1 for none. */
-type Span = Owner & { start: number; end: number; client: number };
+type Arrivals = Owner & { start: number; end: number; client: number };
 
 const ARRIVED = sql<number>`action.arrived_at`;
 
 /** @param arrived the column that SQLite may search by */
-const inSpan = (db: Kysely<Schema>, p: Span, arrived = ARRIVED) =>
+const arrivedIn = (db: Kysely<Schema>, p: Arrivals, arrived = ARRIVED) =>
   db
     .selectFrom("episode_actions as action")
     .where("action.user_id", "in", [p.user_id])
@@ -19,11 +19,13 @@ const inSpan = (db: Kysely<Schema>, p: Span, arrived = ARRIVED) =>
     .where((row) => row.or([row("action.client", "is", null), row("action.client", "!=", p.client)]));
 
 /** Whether anything arrived. */
-export const anyArrived = statement((db, p: Span) => inSpan(db, p).select("action.arrived_at").limit(sql.lit(1)));
+export const anyArrived = statement((db, p: Arrivals) =>
+  arrivedIn(db, p).select("action.arrived_at").limit(sql.lit(1)),
+);
 
 /** What apps are told of an action; the feed URL is the one that the subscription has now. */
-const told = (db: Kysely<Schema>, p: Span & { limit: number }, arrived = ARRIVED) =>
-  inSpan(db, p, arrived)
+const told = (db: Kysely<Schema>, p: Arrivals & { limit: number }, arrived = ARRIVED) =>
+  arrivedIn(db, p, arrived)
     .innerJoin("episodes", (join) =>
       join.onRef("episodes.user_id", "=", "action.user_id").onRef("episodes.id", "=", "action.episode"),
     )
@@ -48,7 +50,7 @@ const told = (db: Kysely<Schema>, p: Span & { limit: number }, arrived = ARRIVED
     .orderBy("action.arrived_at")
     .limit(limitTo(p.limit));
 
-type OfPodcast = Span & { limit: number; podcast: number };
+type OfPodcast = Arrivals & { limit: number; podcast: number };
 
 // With a sign, it is no column that SQLite could search by. It would walk all that arrived:
 const toldOfOne = (db: Kysely<Schema>, p: OfPodcast) =>
@@ -89,7 +91,7 @@ export const listArrivedOf = statement(toldOfOne);
 /** The same: reads all that arrived in that time. */
 export const listArrivedOfLong = statement(toldOfLong);
 /** The latest of it. */
-export const listArrivedEpisodes = statement((db, p: Span & { limit: number }) => latestOf(told(db, p), p));
+export const listArrivedEpisodes = statement((db, p: Arrivals & { limit: number }) => latestOf(told(db, p), p));
 /** The latest of one podcast. */
 export const listArrivedEpisodesOf = statement((db, p: OfPodcast) => latestOf(toldOfOne(db, p), p));
 export const listArrivedEpisodesOfLong = statement((db, p: OfPodcast) => latestOf(toldOfLong(db, p), p));

@@ -11,18 +11,18 @@ export const insertHistory = insertRows("history", ["user_id", "at", ...ACTOR]);
 /** Later than all timestamps. */
 const LATEST = Number.MAX_SAFE_INTEGER - 1;
 
-type Position = Owner & { changed_at: number; seq: number; limit: number };
+type PageBefore = Owner & { changed_at: number; seq: number; limit: number };
 
 export const historyPosition = ({ changed_at, seq }: Pick<HistoryTable, "changed_at" | "seq">) => ({ changed_at, seq });
 
-const isBefore = (row: ExpressionBuilder<Schema, "history">, p: Position) =>
+const isBefore = (row: ExpressionBuilder<Schema, "history">, p: PageBefore) =>
   row.or([
     row("changed_at", "<", p.changed_at),
     row.and([row("changed_at", "=", p.changed_at), row("seq", "<", p.seq)]),
   ]);
 
 /** A page of a user's changes before a position, newest first. */
-const pageBefore = (db: Kysely<Schema>, p: Position) =>
+const pageBefore = (db: Kysely<Schema>, p: PageBefore) =>
   db
     .selectFrom("history")
     .where("user_id", "in", [p.user_id])
@@ -34,7 +34,7 @@ const pageBefore = (db: Kysely<Schema>, p: Position) =>
     .limit(limitTo(p.limit));
 
 /** The same with the titles that the podcasts have now. */
-const changesBefore = (db: Kysely<Schema>, p: Position) =>
+const changesBefore = (db: Kysely<Schema>, p: PageBefore) =>
   pageBefore(db, p)
     .select(columnsOf("history").map((column) => `history.${column}` as const))
     .select((row) =>
@@ -49,16 +49,16 @@ const changesBefore = (db: Kysely<Schema>, p: Position) =>
 const listPage = statement(changesBefore);
 
 /** A user's changes before a position, newest first, with the titles that the podcasts have now. */
-export const listHistory = (tx: Tx, p: Position) =>
+export const listHistory = (tx: Tx, p: PageBefore) =>
   joinPages(readPages(p, (place, limit) => listPage(tx, { ...p, ...place, limit }), historyPosition, p.limit));
 
 /** Changes before a position and from a timestamp on. */
-export type HistorySpan = Position & { from: number };
+export type HistorySpan = PageBefore & { from: number };
 
 /** Changes that a filter examines at a time: 1 ms, or 16 if each has the longest feed URL. */
 const EXAMINED = 2000;
 
-const findPlace = statement((db, p: Position) =>
+const findPlace = statement((db, p: PageBefore) =>
   pageBefore(db, p).select("changed_at").limit(sql.lit(1)).offset(limitTo(p.limit)),
 );
 
@@ -71,7 +71,7 @@ export async function* spansBefore(
   { user_id, changed_at, seq }: Owner & { changed_at: number; seq: number },
   start = 0,
 ): AsyncGenerator<HistorySpan> {
-  let before: Position = { user_id, changed_at, seq, limit: EXAMINED };
+  let before: PageBefore = { user_id, changed_at, seq, limit: EXAMINED };
   for (let from = start + 1; from > start; before = { ...before, changed_at: from, seq: 0 }) {
     from = Math.max(start, (await findPlace(tx, before))[0]?.changed_at ?? 0);
     yield { ...before, from };
@@ -155,13 +155,13 @@ export const firstChangeAfter = statement((db, p: Owner & { at: number; from: nu
   return later.where("changed_at", ">", (row) => row.fn.coalesce(earlier, row.lit(0)));
 });
 
-const listChangesBefore = statement((db, p: Position & { from: number }) =>
+const listChangesBefore = statement((db, p: HistorySpan) =>
   pageBefore(db, p).select(columnsOf("history")).where("changed_at", ">=", p.from),
 );
 
-type Span = Owner & { from: number; to: number };
+type TimestampRange = Owner & { from: number; to: number };
 
-const readSpan = (read: Database["read"], { user_id, from, to }: Span) =>
+const readRange = (read: Database["read"], { user_id, from, to }: TimestampRange) =>
   readPages(
     { changed_at: to + 1, seq: 0 },
     (place, limit) => read((tx) => listChangesBefore(tx, { user_id, from, ...place, limit })),
@@ -169,14 +169,15 @@ const readSpan = (read: Database["read"], { user_id, from, to }: Span) =>
   );
 
 /** Reads all changes between two timestamps, newest first, each page in its own read transaction. */
-export const readChanges = (database: Database, span: Span) => readSpan((work) => database.read(work), span);
+export const readChanges = (database: Database, range: TimestampRange) =>
+  readRange((work) => database.read(work), range);
 
 /** All changes from a timestamp on, newest first. */
 export const listChangesFrom = (tx: Tx, p: Owner & { from: number }) =>
-  joinPages(readSpan((work) => work(tx), { ...p, to: LATEST }));
+  joinPages(readRange((work) => work(tx), { ...p, to: LATEST }));
 
 /** The changes from a timestamp on that come before a position, newest first: what happened, and who did it. */
-export const listActsFrom = statement((db, p: Position & { from: number }) =>
+export const listActsFrom = statement((db, p: HistorySpan) =>
   pageBefore(db, p)
     .select(["changed_at", "seq", "at", "subscription", "what", "before", "merged_into", ...ACTOR])
     .where("changed_at", ">=", p.from),
