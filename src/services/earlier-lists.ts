@@ -23,7 +23,6 @@ import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { changeOf, findTimestamp } from "./history.ts";
 import { asPart, inParts } from "./parts.ts";
-import type { UserTx } from "./transact.ts";
 import { changeSubscriptions, type Rehearsal } from "./working-set.ts";
 
 /** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
@@ -124,15 +123,13 @@ async function restoreThen(
   exact: boolean,
   options: Rehearsal,
 ): Promise<Change[]> {
-  const findWanted = async (user: UserTx) => {
-    const present = await listSubscriptions(user.tx, { user_id: user.user_id });
+  const wantedWith = (present: { id: number; feed_url: string }[]) => {
     const urls = new Map(present.map(({ id, feed_url }) => [id, feed_url]));
     const changed = wanted.filter(isMovable).filter((one) => urls.get(one.past.id) !== one.past.feed_url);
-    const feeds = changed.map(({ feed }) => feed.hash);
-    return { all: true, guids: changed.flatMap(guidsFor), feeds };
+    return { guids: changed.flatMap(guidsFor), feeds: changed.map(({ feed }) => feed.hash) };
   };
   const restore = (set: WorkingSet) => restoreList(set, wanted, exact);
-  return (await changeSubscriptions(context, actor, findWanted, restore, options)).changes;
+  return (await changeSubscriptions(context, actor, wantedWith, restore, options)).changes;
 }
 
 type ChangeOne = (set: WorkingSet, subscription: SubscriptionState) => void;

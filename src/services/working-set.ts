@@ -20,14 +20,15 @@ import { followPodcasts } from "./episode-set.ts";
 import { followEntities } from "./sync-entities.ts";
 import { rehearse, transact, type UserTx } from "./transact.ts";
 
-/** What a transaction can touch: subscriptions by their ids, guids, and hashes of feed URLs. */
+/** What a transaction can touch: subscriptions by their ids, guids, and hashes of feed URLs, and what these lead to. */
 interface Wanted {
-  /** All subscriptions, instead of those by their ids and what the rest leads to. */
-  all?: boolean;
   ids?: number[];
   guids?: string[];
   feeds?: string[];
 }
+
+/** What a transaction on all subscriptions can touch besides them. */
+type WantedOfAll = (all: Row[]) => Wanted;
 
 /** How a change that people look at first is made. */
 export interface Rehearsal {
@@ -37,7 +38,7 @@ export interface Rehearsal {
 
 /**
  * Changes a user's subscriptions in one transaction, or finds out what that would change.
- * @param wanted what `change` can touch, or a function that finds it
+ * @param wanted what `change` can touch
  * @param change may run more than once
  * @returns what `change` returns, and what is changed, in the order of the history
  * @throws as `transact` does
@@ -45,12 +46,12 @@ export interface Rehearsal {
 export function changeSubscriptions<T>(
   context: Context,
   actor: Actor,
-  wanted: Wanted | ((user: UserTx) => Promise<Wanted>),
+  wanted: Wanted | WantedOfAll,
   change: (set: WorkingSet) => T,
   { dry_run }: Rehearsal = { dry_run: false },
 ): Promise<{ result: T; changes: Change[] }> {
   return (dry_run ? rehearse : transact)(context, actor, async (user) => {
-    const set = await loadWorkingSet(user, typeof wanted === "function" ? await wanted(user) : wanted);
+    const set = await loadWorkingSet(user, wanted);
     const result = change(set);
     const changes = dry_run ? describeChanges(set) : await saveWorkingSet(user, set, context);
     return { result, changes };
@@ -58,17 +59,14 @@ export function changeSubscriptions<T>(
 }
 
 /** Loads what a transaction can touch, with pending deletions. */
-export async function loadWorkingSet(
-  user: UserTx,
-  { all = false, ids = [], guids = [], feeds = [] }: Wanted,
-): Promise<WorkingSet> {
+export async function loadWorkingSet(user: UserTx, wanted: Wanted | WantedOfAll): Promise<WorkingSet> {
   const { tx, user_id } = user;
+  const all = typeof wanted === "function" ? await listSubscriptions(tx, { user_id }) : null;
+  const { ids = [], guids = [], feeds = [] } = typeof wanted === "function" ? wanted(all ?? []) : wanted;
   const guidRows = await findGuids(tx, { user_id }, rowsOf("guid", guids));
   const feedRows = await findFeeds(tx, { user_id }, rowsOf("feed", feeds));
   const led = [...ids, ...columnOf([...guidRows, ...feedRows], "subscription")];
-  const rows = all
-    ? await listSubscriptions(tx, { user_id })
-    : await findSubscriptions(tx, { user_id }, rowsOf("id", led));
+  const rows = all ?? (await findSubscriptions(tx, { user_id }, rowsOf("id", led)));
   const pending = await findPending(tx, { user_id }, rowsOf("subscription", columnOf(rows, "id")));
   return new WorkingSet({ subscriptions: rows.map(readState), guids: guidRows, feeds: feedRows, pending }, user);
 }
