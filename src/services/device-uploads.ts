@@ -39,45 +39,59 @@ export async function uploadFeedChanges(
   client: Client | null,
   { add, remove }: { add: string[]; remove: string[] },
 ): Promise<Seconds> {
-  const taps = new Map<string, number>();
-  const tap = (url: string, by: 1 | -1) => taps.set(url, (taps.get(url) ?? 0) + by);
-  for (const url of add) tap(url, 1);
-  for (const url of remove) tap(url, -1);
-  const tapped = (sign: number) =>
-    readFeedUrls([...taps].flatMap(([url, sum]) => (Math.sign(sum) === sign ? url : [])));
-  const [removed, undone, added] = [await tapped(-1), await tapped(0), await tapped(1)];
-  const sent = [...removed, ...undone, ...added];
-  const [firstUndone, firstAdded] = [removed.length, removed.length + undone.length];
-  return upload(context, actor, client, client?.habits ?? NO_HABITS, sent, async (user) => {
-    const meant = await findMeant(user, client, sent);
-    return meant.map(({ hash, feed_url }, n) => {
-      return { feed: hash, feed_url, subscribed: n >= firstAdded, undone: n >= firstUndone && n < firstAdded };
-    });
-  });
+  const sums = new Map<string, number>();
+  for (const url of add) sums.set(url, (sums.get(url) ?? 0) + 1);
+  for (const url of remove) sums.set(url, (sums.get(url) ?? 0) - 1);
+  const bySign = Map.groupBy(sums.keys(), (url) => Math.sign(sums.get(url) ?? 0));
+  const removed = await readFeedUrls(bySign.get(-1) ?? []);
+  const undone = await readFeedUrls(bySign.get(0) ?? []);
+  const added = await readFeedUrls(bySign.get(1) ?? []);
+  const reports: Report[] = [
+    ...removed.map(({ hash, feed_url }) => ({ feed: hash, feed_url, subscribed: false })),
+    ...undone.map(({ hash, feed_url }) => ({ feed: hash, feed_url, subscribed: false, undone: true })),
+    ...added.map(({ hash, feed_url }) => ({ feed: hash, feed_url, subscribed: true })),
+  ];
+  const readReports = (user: UserTx) => findMeant(user, client, reports);
+  const feeds = [...removed, ...undone, ...added];
+  return applyUpload(context, actor, { client, habits: client?.habits ?? NO_HABITS, feeds, readReports });
 }
 
 /** Applies a client's whole list: adds what is missing, and removes what this client had added and has no more. */
 export async function uploadFeedList(context: Context, actor: Actor, client: Client, urls: string[]): Promise<Seconds> {
-  const sent = await readFeedUrls(urls);
+  const feeds = await readFeedUrls(urls);
   // Such as an error page that was saved as the list: it would remove everything. A list of local podcasts is one.
   if (urls.length > 0 && !urls.some((url) => URL.canParse(url.trim()))) {
     throw new DomainError("invalid", "The list has no URL");
   }
   // A whole list is what its user has now, and nothing that was queued.
   const habits = { ...client.habits, echoes: "never", reportsNews: false } as const;
-  return upload(context, actor, client, habits, sent, async (user) => {
-    const list = (await findMeant(user, client, sent)).map(({ hash, feed_url }) => ({ feed: hash, feed_url }));
-    return reportsOf(list, byFeed(await listHoldings(user.tx, { user_id: user.user_id, client: client.id })));
-  });
+  const list = feeds.map(({ hash, feed_url }) => ({ feed: hash, feed_url }));
+  const readReports = async (user: UserTx) => {
+    const held = byFeed(await listHoldings(user.tx, { user_id: user.user_id, client: client.id }));
+    return reportsOf(await findMeant(user, client, list), held);
+  };
+  return applyUpload(context, actor, { client, habits, feeds, readReports });
 }
 
-/** What all parts of an upload have in common, as the first one read it. */
+/** An upload as it arrived. */
 interface Upload {
+  client: Client | null;
+  habits: Habits;
+  /** The feeds that were sent. */
+  feeds: FeedUrl[];
+  /** What it reports, which for a whole list depends on what the client has reported. */
+  readReports(user: UserTx): Promise<Report[]>;
+}
+
+/** An upload of which a part was applied. */
+interface Begun {
+  /** The cursor as the first part found it: it says for all parts what the client knew. */
   cursor: ClientCursor;
   habits: Habits;
   /** The feeds by their URLs, as they were sent. */
   sent: ReadonlyMap<string, FeedUrl>;
-  parts: Report[][];
+  /** Parts after the first one. */
+  rest: Report[][];
   /** What changed after the client knew the list last, if a part needed it. */
   later: LaterChanges | null;
   /** The user's clock after the part that was applied last. */
@@ -91,43 +105,43 @@ const FEW = 256;
 const uploads = new KeyedQueue();
 const limit = new WaitingLimit();
 
+/** Applies an upload after those of the same user. @returns the timestamp that the client was given last */
+const applyUpload = (context: Context, actor: Actor, upload: Upload): Promise<Seconds> =>
+  limit.run(actor.user_id, () => uploads.run(actor.user_id, () => applyInParts(context, actor, upload)));
+
 /**
  * Applies reports, some in each transaction: an app that gets no response sends all of them again, and what is done
  * already changes nothing.
  * @returns the timestamp that the client was given last
  */
-function upload(
+async function applyInParts(
   context: Context,
   actor: Actor,
-  client: Client | null,
-  habits: Habits,
-  feeds: FeedUrl[],
-  readReports: (user: UserTx) => Promise<Report[]>,
+  { client, habits, feeds, readReports }: Upload,
 ): Promise<Seconds> {
+  const beginCursor = (user: UserTx) => ClientCursor.begin(user, client, "feeds", false, context.clock.now());
+  const readParts = async (user: UserTx) => splitReports(user, await readReports(user));
+  let read: Report[][] | null = null;
+  if (feeds.length > FEW) {
+    // What reports mean depends on what a new client takes over.
+    await transact(context, actor, beginCursor);
+    // Not in a transaction, for which other users would wait.
+    read = await rehearse(context, actor, readParts);
+  }
   const sent = new Map(feeds.map((feed) => [feed.feed_url, feed]));
-  const begin = (user: UserTx) => ClientCursor.begin(user, client, "feeds", false, context.clock.now());
-  const split = async (user: UserTx) => splitReports(user, await readReports(user));
-  const applyAll = async () => {
-    let parts: Report[][] | null = null;
-    if (feeds.length > FEW) {
-      // What reports mean depends on what a new client takes over.
-      await transact(context, actor, begin);
-      // Not in a transaction, for which other users would wait.
-      parts = await rehearse(context, actor, split);
-    }
-    let begun: Upload | undefined;
-    for (let n = 0; n < (begun?.parts.length ?? 1); n++) {
-      begun = await transact(context, actor, async (user) => {
-        // At each part, because the client may have been forgotten since the last one.
-        const cursor = await begin(user);
-        const upload = begun ?? { cursor, habits, sent, parts: parts ?? (await split(user)), later: null, clock: 0 };
-        const later = await applyReports(context, user, upload, upload.parts[n] ?? []);
-        return { ...upload, later, clock: user.clock() };
-      });
-    }
-    return client ? (begun?.cursor.last?.given ?? 0) : givenToUnknown(begun?.clock ?? 0);
-  };
-  return limit.run(actor.user_id, () => uploads.run(actor.user_id, applyAll));
+  let begun: Begun = await transact(context, actor, async (user) => {
+    const cursor = await beginCursor(user);
+    const [first = [], ...rest] = read ?? (await readParts(user));
+    return applyPart(context, user, { cursor, habits, sent, rest, later: null, clock: 0 }, first);
+  });
+  for (const part of begun.rest) {
+    begun = await transact(context, actor, async (user) => {
+      // The client may have been forgotten since the last part.
+      await beginCursor(user);
+      return applyPart(context, user, begun, part);
+    });
+  }
+  return client ? (begun.cursor.last?.given ?? 0) : givenToUnknown(begun.clock);
 }
 
 const readFeedUrls = async (urls: string[]): Promise<FeedUrl[]> =>
@@ -151,24 +165,19 @@ async function splitReports({ tx, user_id }: UserTx, reports: Report[]): Promise
   return inParts(reports, urlOf, ({ feed }) => leads.get(feed) ?? feed);
 }
 
-/** @returns what changed after the client knew the list last, for the next part */
-async function applyReports(
-  context: Context,
-  user: UserTx,
-  upload: Upload,
-  reports: Report[],
-): Promise<LaterChanges | null> {
+/** Applies a part of an upload. @returns the upload for the next part */
+async function applyPart(context: Context, user: UserTx, upload: Begun, reports: Report[]): Promise<Begun> {
   const { cursor, sent } = upload;
-  const { client } = cursor;
-  const clock = user.clock();
-  const read = new Map<string, FeedUrl>();
+  const before = user.clock();
+  const feeds = new Map<string, FeedUrl>();
   await mapInTurns(reports, ({ feed_url }) => {
     const url = sent.get(feed_url) ?? readFeedUrl(feed_url);
-    if ("hash" in url) read.set(url.hash, url);
+    if ("hash" in url) feeds.set(url.hash, url);
   });
-  const guids = reports.flatMap(({ feed }) => read.get(feed)?.computed_guid ?? []);
-  const set = await loadWorkingSet(user, { feeds: [...read.keys()], guids });
-  const { later, ...known } = await readKnown(user, upload, reports, set, read);
+  const guids = reports.flatMap(({ feed }) => feeds.get(feed)?.computed_guid ?? []);
+  const set = await loadWorkingSet(user, { feeds: [...feeds.keys()], guids });
+  const { known, later } = await readKnown(user, upload, reports, set, feeds);
+  // What one report says of the device is known when the next one is heard.
   const holdings = new Map(known.holdings);
   const heard = await mapInTurns(reports, (report) => {
     const one = hear(report, { ...known, holdings });
@@ -176,49 +185,56 @@ async function applyReports(
     return one;
   });
   await mapInTurns(heard, ({ change, report }) => {
-    const url = read.get(report.feed);
+    const url = feeds.get(report.feed);
     if (change && url) applyReport(set, report, url);
   });
   await saveWorkingSet(user, set, context);
-  if (!client) return later;
-  await cursor.noteUpload(user, context.clock.now(), user.clock() > clock);
-  const listings = await listingsIn(set, read.keys());
-  for (const one of heard) {
-    const { feed } = one.report;
-    const holding = holdings.get(feed);
-    if (one.holds && holding) holdings.set(feed, settle(holding, one, listings.get(feed), user.nextTimestamp));
+  if (cursor.client) {
+    await cursor.noteUpload(user, context.clock.now(), user.clock() > before);
+    const listings = await listingsIn(set, feeds.keys());
+    for (const one of heard) {
+      const { feed } = one.report;
+      const holding = holdings.get(feed);
+      if (one.holds && holding) holdings.set(feed, settle(holding, one, listings.get(feed), user.nextTimestamp));
+    }
+    await saveHeld(user, cursor.client, holdings, listings, known);
+    await renewForClient(user, cursor.client.id, newlyHeld(heard, known));
   }
-  await saveHeld(user, client, holdings, listings, known);
-  await renewForClient(user, client.id, newlyHeld(heard, known));
-  return later;
+  return { ...upload, later, clock: user.clock() };
 }
 
-/** Reads what reports are compared with. @param read their feeds, by hash */
+/**
+ * Reads what reports are compared with.
+ * @param feeds of the reports, by hash
+ * @returns also what changed after the client knew the list, for the next part
+ */
 async function readKnown(
   user: UserTx,
-  { cursor, habits, later: earlier }: Upload,
+  { cursor, habits, later: earlier }: Begun,
   reports: Report[],
   set: WorkingSet,
-  read: ReadonlyMap<string, FeedUrl>,
-): Promise<Known & { later: LaterChanges | null }> {
+  feeds: ReadonlyMap<string, FeedUrl>,
+): Promise<{ known: Known; later: LaterChanges | null }> {
   const { tx, user_id } = user;
   const { client, last } = cursor;
-  const feeds = rowsOf("feed", read.keys());
-  const listings = await listingsIn(set, read.keys());
-  const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(read.get(feed)?.computed_guid ?? ""))?.id;
-  const holdings = byFeed(client ? await findHoldings(tx, { user_id, client: client.id }, feeds) : []);
-  const isNews = listings.size === 0 && holdings.size === 0;
-  const [list] = client && !isNews ? await findCursor(tx, { user_id, client: client.id, stream: "lists" }) : [];
-  const known = knownUntil(last, habits);
-  const until = list && list.start > (known ?? last?.start ?? 0) ? list.start : known;
+  const listings = await listingsIn(set, feeds.keys());
+  const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(feeds.get(feed)?.computed_guid ?? ""))?.id;
+  const asked = rowsOf("feed", feeds.keys());
+  const holdings = byFeed(client ? await findHoldings(tx, { user_id, client: client.id }, asked) : []);
+  // What nobody has yet is new, whatever the client has read.
+  const isNew = listings.size === 0 && holdings.size === 0;
+  const [list] = client && !isNew ? await findCursor(tx, { user_id, client: client.id, stream: "lists" }) : [];
+  const listed = list?.start ?? 0;
+  const byGet = knownUntil(last, habits);
+  const until = listed > (byGet ?? last?.start ?? 0) ? listed : byGet;
   const knew = until ?? last?.start ?? 0;
+  // Only for these the past is read: it may be long.
   const reversed = client ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
   const later = reversed.length === 0 || until === null ? earlier : await readLater(user, until, earlier);
-  return {
-    later,
+  const known = {
     listings,
     last,
-    listed: list?.start ?? 0,
+    listed,
     knew,
     clock: user.clock(),
     habits,
@@ -226,8 +242,9 @@ async function readKnown(
     added: addedIn(reports, leadsTo),
     holdings,
     wasListed: pastOf(set, reversed, until === null ? null : later),
-    spellings: await readSpellings(tx, user_id, cursor, read.keys()),
+    spellings: await readSpellings(tx, user_id, cursor, feeds.keys()),
   };
+  return { known, later };
 }
 
 /** Saves holdings that have changed, and the spellings in them that are new. */
