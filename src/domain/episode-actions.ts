@@ -41,7 +41,7 @@ export interface Arrival {
   /** Wall time, or the user's clock if that is later, in Unix milliseconds: no action happened after it. */
   now: Millis;
   /** The user's clock before the upload. */
-  after: Millis;
+  clock: Millis;
   /** Draws a timestamp. */
   stamp(): number;
   client: number | null;
@@ -102,7 +102,7 @@ type Counted = Pick<StoredAction, "kind" | "sent_at" | "started" | "position" | 
  * @param before what is stored of this kind on the episode
  */
 export function countAction(before: StoredAction | undefined, action: Counted, arrival: Arrival): StoredAction {
-  const { now, after, stamp, client, told, known, sendsAll, isCopied } = arrival;
+  const { now, clock, stamp, client, told, known, sendsAll, isCopied } = arrival;
   const { kind, sent_at, started, position, device } = action;
   const acted_at = actedAt(sent_at, now);
   const total = action.total ?? before?.total ?? null;
@@ -119,7 +119,7 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   });
   if (!before) return add(acted_at);
   const isOwn = client !== null && client === before.client;
-  const sentBefore = isOwn && sent_at === before.sent_at && before.arrived_at <= after;
+  const sentBefore = isOwn && sent_at === before.sent_at && before.arrived_at <= clock;
   const isSecond = acted_at === before.acted_at;
   // A time that is ahead of ours is read as another one when it is sent again.
   const isSame = position === before.position && (isSecond || sent_at === before.sent_at);
@@ -136,7 +136,7 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   if (isOwn && (isSecond || sent_at > before.sent_at)) return add(next);
   // If the server's clock is behind, all that devices play happens in one moment: their own times count.
   if (sent_at > now && sent_at > before.sent_at) return add(next);
-  if (position === before.position || (isOwn && before.arrived_at > after)) return before;
+  if (position === before.position || (isOwn && before.arrived_at > clock)) return before;
   // What a client knew when it played is older than its play, even if its clock is behind.
   if (before.arrived_at <= known) return add(next);
   // Of two clients in one second, the first stays.

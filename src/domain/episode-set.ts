@@ -107,7 +107,7 @@ export class EpisodeSet {
   }
 
   /** The episode that a guid and a URL mean in a podcast. It learns the guid, or that another one is the same. */
-  find(podcast: number, guid: string | null, url: string): Episode | undefined {
+  recognize(podcast: number, guid: string | null, url: string): Episode | undefined {
     const sameUrl = this.#byUrl.get(keyOf(podcast, withoutScheme(url)));
     if (guid === null) return sameUrl ?? (mayBeGuid(url) ? this.#byGuid.get(keyOf(podcast, url)) : undefined);
     const named = this.#byGuid.get(keyOf(podcast, guid));
@@ -143,7 +143,7 @@ export class EpisodeSet {
   add({ podcast, feed_url }: Podcast, sent: EpisodeAction, arrival: Arrival) {
     const read = normalizeAction(sent);
     const { guid, episode_url: url, kind } = read;
-    const found = this.find(podcast, guid, url);
+    const found = this.recognize(podcast, guid, url);
     const episode = found ?? this.#create({ podcast, feed_url, guid, url });
     const before = episode.actions.find((one) => one.kind === kind);
     const action = withLength(read, before?.total ?? null);
@@ -169,7 +169,7 @@ export class EpisodeSet {
   take(episode: Episode, { podcast, feed_url }: Podcast): void {
     const { guid, url } = episode;
     this.#unindex(episode);
-    const found = this.find(podcast, guid, url);
+    const found = this.recognize(podcast, guid, url);
     if (found) return void this.#join(episode, found);
     Object.assign(episode, { podcast, feed_url, has_url: false });
     this.#index(episode);

@@ -150,12 +150,12 @@ function isNothing(
   const same = habits.ignoresScheme && withoutScheme(holding?.feed_url ?? "") === withoutScheme(feed_url);
   if (holding?.other_url === feed_url && !same) return true;
   // The device may lack what somebody else has added since the client's last GET, or since it reported it.
-  const known = Math.max(
+  const until = Math.max(
     last === null ? 0 : endOf(last.given),
     listed,
     holding?.reported ? (holding.reported_at ?? 0) : 0,
   );
-  return implied === true && !isOwn(listing, holding) && listing.changed > known;
+  return implied === true && !isOwn(listing, holding) && listing.changed > until;
 }
 
 /** Whether an app that asks its user adds a spelling that its last GET told it to remove: it was queued before. */

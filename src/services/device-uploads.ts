@@ -152,17 +152,17 @@ const urlOf = ({ feed_url }: Report) => feed_url;
 /** Splits the reports of an upload. Those of one subscription stay together: a feed that is removed and added has moved. */
 async function splitReports({ tx, user_id }: UserTx, reports: Report[]): Promise<Report[][]> {
   if (inParts(reports, urlOf).length <= 1) return [reports];
-  const leads = new Map((await findFeeds(tx, { user_id }, reports)).map((row) => [row.feed, row.subscription]));
-  const guids = new Map<string, string>();
+  const subscriptions = new Map((await findFeeds(tx, { user_id }, reports)).map((row) => [row.feed, row.subscription]));
+  const feedsByGuid = new Map<string, string>();
   await mapInTurns(reports, ({ feed, feed_url }) => {
-    const url = leads.has(feed) ? null : readFeedUrl(feed_url);
-    if (url && "hash" in url) guids.set(url.computed_guid, feed);
+    const url = subscriptions.has(feed) ? null : readFeedUrl(feed_url);
+    if (url && "hash" in url) feedsByGuid.set(url.computed_guid, feed);
   });
-  const computed = rowsOf("guid", guids.keys());
+  const computed = rowsOf("guid", feedsByGuid.keys());
   for (const { guid, subscription } of await findGuids(tx, { user_id }, computed)) {
-    leads.set(guids.get(guid) ?? "", subscription);
+    subscriptions.set(feedsByGuid.get(guid) ?? "", subscription);
   }
-  return inParts(reports, urlOf, ({ feed }) => leads.get(feed) ?? feed);
+  return inParts(reports, urlOf, ({ feed }) => subscriptions.get(feed) ?? feed);
 }
 
 /** Applies a part of an upload. @returns the upload for the next part */

@@ -33,11 +33,9 @@ export async function uploadActions(
   const now = context.clock.now();
   const hashes: FeedHashes = new Map();
   let upload: Upload | undefined;
-  let clock = 0;
   let start = 0;
   do {
     if (start > 0) await nextTurn();
-    let taken = 0;
     const batch = sent.slice(start, start + BATCH);
     upload = await transact(context, actor, async (user) => {
       const begun = upload ?? (await beginUpload(user, client, now));
@@ -46,14 +44,13 @@ export async function uploadActions(
       const added = await addActions(user, client, actions, arrival, hashes);
       await saveEpisodeSet(user, added.set);
       await keepPlays(user, client, added.arrived, arrival, context);
-      taken = added.taken;
-      clock = user.clock();
-      if (!upload) await begun.cursor.noteUpload(user, now, clock > arrival.after);
-      return begun;
+      const clock = user.clock();
+      if (!upload) await begun.cursor.noteUpload(user, now, clock > arrival.clock);
+      return { ...begun, taken: added.taken, clock };
     });
-    start += taken;
+    start += upload.taken;
   } while (start < sent.length);
-  return client ? (upload?.cursor.last?.given ?? 0) : givenToUnknown(clock);
+  return client ? (upload.cursor.last?.given ?? 0) : givenToUnknown(upload.clock);
 }
 
 /** What an app means by an action. */
@@ -68,16 +65,19 @@ interface Upload {
   arrival: Omit<Arrival, "stamp">;
   /** As its first transaction read it. */
   cursor: ClientCursor;
+  /** Of the last transaction: how many actions it took, and the user's clock after it. */
+  taken: number;
+  clock: number;
 }
 
-async function beginUpload(user: UserTx, client: Client | null, now: number): Promise<Upload> {
+async function beginUpload(user: UserTx, client: Client | null, now: number) {
   const cursor = await ClientCursor.begin(user, client, "episodes", false, now);
   const { last } = cursor;
-  const after = user.clock();
+  const clock = user.clock();
   const arrival = {
     // A wall clock that was set back must not make new plays older than stored ones.
-    now: Math.max(now, after),
-    after,
+    now: Math.max(now, clock),
+    clock,
     client: client ? numberOf(client.id) : null,
     told: client ? (last ? endOf(last.given) : -1) : null,
     known: client?.habits.uploadsFirst ? (last?.start ?? 0) : 0,
@@ -132,7 +132,7 @@ export async function loadNamed<Action extends Naming>(
   await loadEpisodes(user, wanted, set);
   for (const { action, podcast, waiting } of named) {
     for (const one of waiting) {
-      const episode = set.find(one, action.guid, action.episode_url);
+      const episode = set.recognize(one, action.guid, action.episode_url);
       if (!episode) continue;
       set.take(episode, podcast);
       set.tellAgain(set.present(episode), user.nextTimestamp);

@@ -171,7 +171,7 @@ async function storePlays(context: Context, copy: Copy, plays: Moving["plays"]):
     const set = new EpisodeSet([], user.nextEpisode);
     const { named, taken } = await loadNamed(user, null, plays, hashes, set);
     const meant = named.map(({ action, podcast }) => {
-      return { action, episode: set.find(podcast.podcast, action.guid, action.episode_url) };
+      return { action, episode: set.recognize(podcast.podcast, action.guid, action.episode_url) };
     });
     const found = meant.flatMap(({ action, episode }) => {
       const { begun_at, sent_at: ended_at, started, position, total } = normalizeAction(action);
@@ -198,10 +198,10 @@ async function storePlays(context: Context, copy: Copy, plays: Moving["plays"]):
 const clientOf = ({ label }: Actor) => numberOf(label ?? "");
 
 function arrivalOf({ actor, now }: Copy, user: UserTx): Arrival {
-  const after = user.clock();
+  const clock = user.clock();
   return {
-    now: Math.max(now, after),
-    after,
+    now: Math.max(now, clock),
+    clock,
     stamp: user.nextTimestamp,
     client: clientOf(actor),
     told: null,

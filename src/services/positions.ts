@@ -35,7 +35,7 @@ export function setPosition(
     const set = new EpisodeSet([episode], user.nextEpisode);
     const arrival: Arrival = {
       now,
-      after: user.clock(),
+      clock: user.clock(),
       stamp: user.nextTimestamp,
       client: null,
       told: null,

@@ -15,7 +15,7 @@ import { GPODDER_API, play, RULES, type Rules, Server, simulate, toldOf, type Wo
 
 const arrival = (arrived_at: number, client: number | null = null): Arrival => ({
   now: 1e12,
-  after: arrived_at - 1,
+  clock: arrived_at - 1,
   stamp: () => arrived_at,
   client,
   told: null,

@@ -97,10 +97,9 @@ export class Server implements EpisodeServer {
     if (last && keepsUpload(last, habitsOf(client), this.wall)) {
       this.positions.set(client, { ...last, uploaded_at: this.wall });
     }
-    const after = this.clock;
     const arrival: Arrival = {
       now: this.wall,
-      after,
+      clock: this.clock,
       stamp: () => {
         this.clock = Math.max(this.wall, this.clock + 1);
         return this.clock;
