@@ -90,9 +90,9 @@ export function isSentAgain(
   { sent_at }: Pick<StoredAction, "sent_at">,
   arrival: Arrival,
 ): boolean {
-  const { now, after, client } = arrival;
+  const { now, clock, client } = arrival;
   const isOwn = client !== null && client === before.client;
-  return isOwn && before.arrived_at <= after && sent_at > now && sent_at < before.sent_at;
+  return isOwn && before.arrived_at <= clock && sent_at > now && sent_at < before.sent_at;
 }
 
 type Counted = Pick<StoredAction, "kind" | "sent_at" | "started" | "position" | "total" | "device">;
