@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
-import { joinPages, readPages } from "./rows.ts";
+import { readRows } from "./rows.ts";
 
 const listFrom = statement((db, p: Owner & { from: number; limit: number }) =>
   db
@@ -25,13 +25,11 @@ const listFrom = statement((db, p: Owner & { from: number; limit: number }) =>
 
 /** Subscriptions in the order of the change feed, from the timestamp `from` on. */
 export const listChanged = (tx: Tx, { user_id, ...p }: Owner & { from: number; limit: number }) =>
-  joinPages(
-    readPages(
-      p.from,
-      (from, limit) => listFrom(tx, { user_id, from, limit }),
-      ({ changed_at }) => changed_at + 1,
-      p.limit,
-    ),
+  readRows(
+    p.from,
+    (from, limit) => listFrom(tx, { user_id, from, limit }),
+    ({ changed_at }) => changed_at + 1,
+    p.limit,
   );
 
 const listAfter = statement((db, p: Owner & { after: number; limit: number }) =>
@@ -46,12 +44,10 @@ const listAfter = statement((db, p: Owner & { after: number; limit: number }) =>
 
 /** Subscriptions that changed after `start`, oldest change first. */
 export const listChangedAfter = (tx: Tx, { user_id, start }: Owner & { start: number }) =>
-  joinPages(
-    readPages(
-      start,
-      (after, limit) => listAfter(tx, { user_id, after, limit }),
-      ({ changed_at }) => changed_at,
-    ),
+  readRows(
+    start,
+    (after, limit) => listAfter(tx, { user_id, after, limit }),
+    ({ changed_at }) => changed_at,
   );
 
 /** One row if a subscription changed, left a feed, or is resent to the client, after `start`. */

@@ -4,7 +4,7 @@ import type { Database } from "../db/database.ts";
 import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { ACTOR, bigint, insertRows, joinPages, nullsFirst, readPages } from "./rows.ts";
+import { ACTOR, bigint, insertRows, nullsFirst, readPages, readRows } from "./rows.ts";
 
 export const insertHistory = insertRows("history", ["user_id", "at", ...ACTOR]);
 
@@ -50,7 +50,7 @@ const listPage = statement(changesBefore);
 
 /** A user's changes before a position, newest first, with the titles that the podcasts have now. */
 export const listHistory = (tx: Tx, p: PageBefore) =>
-  joinPages(readPages(p, (place, limit) => listPage(tx, { ...p, ...place, limit }), historyPosition, p.limit));
+  readRows(p, (place, limit) => listPage(tx, { ...p, ...place, limit }), historyPosition, p.limit);
 
 /** Changes before a position and from a timestamp on. */
 export type HistorySpan = PageBefore & { from: number };
@@ -173,8 +173,8 @@ export const readChanges = (database: Database, range: TimestampRange) =>
   readRange((work) => database.read(work), range);
 
 /** All changes from a timestamp on, newest first. */
-export const listChangesFrom = (tx: Tx, p: Owner & { from: number }) =>
-  joinPages(readRange((work) => work(tx), { ...p, to: LATEST }));
+export const listChangesFrom = async (tx: Tx, p: Owner & { from: number }) =>
+  (await Array.fromAsync(readRange((work) => work(tx), { ...p, to: LATEST }))).flat();
 
 /** The changes from a timestamp on that come before a position, newest first: what happened, and who did it. */
 export const listActsFrom = statement((db, p: HistorySpan) =>

@@ -2,7 +2,7 @@
 import type { Kysely } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement, type Tx } from "../db/statement.ts";
-import { columnOf, joinPages, readPages, saveRows } from "./rows.ts";
+import { columnOf, readRows, saveRows } from "./rows.ts";
 
 const COLUMNS = ["feed", "feed_url", "other_url", "reported", "reported_at", "decided", "resend_at"] as const;
 
@@ -27,12 +27,10 @@ const listAfter = statement((db, p: OfClient & { after: string; limit: number })
 );
 
 export const listHoldings = (tx: Tx, of: OfClient) =>
-  joinPages(
-    readPages(
-      "",
-      (after, limit) => listAfter(tx, { ...of, after, limit }),
-      ({ feed }) => feed,
-    ),
+  readRows(
+    "",
+    (after, limit) => listAfter(tx, { ...of, after, limit }),
+    ({ feed }) => feed,
   );
 
 /** Holdings whose feeds are resent to the client after `start`. */

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { columnOf, joinPages, PAGE, readPages, saveRows } from "./rows.ts";
+import { columnOf, PAGE, readRows, saveRows } from "./rows.ts";
 import { clockOf } from "./users.ts";
 
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
@@ -28,12 +28,10 @@ const pageOf = (db: Kysely<Schema>, p: Page) =>
 const listAll =
   <Row extends { id: number }>(list: (tx: Tx, page: Page) => Promise<Row[]>) =>
   (tx: Tx, { user_id }: Owner) =>
-    joinPages(
-      readPages(
-        0,
-        (after) => list(tx, { user_id, after }),
-        ({ id }) => id,
-      ),
+    readRows(
+      0,
+      (after) => list(tx, { user_id, after }),
+      ({ id }) => id,
     );
 
 /** All subscriptions of a user, deleted ones too. */

@@ -5,7 +5,7 @@ import { COPYING, MIGRATION_TABLE } from "../db/migrations/migrate.ts";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 import { type Table, tables } from "../db/tables.ts";
-import { deleteRowsOf, insertInto, joinPages, PAGE, readPages, refs } from "./rows.ts";
+import { deleteRowsOf, insertInto, PAGE, readPages, readRows, refs } from "./rows.ts";
 
 export type Row = Record<string, string | number | null>;
 
@@ -41,13 +41,14 @@ export const transfers = owned
   .filter(({ cache }) => !cache)
   .map((table) => {
     const listPage = listPageOf(table);
-    const pages = (read: (last: Row | null) => Promise<Row[]>) => readPages<Row | null, Row>(null, read, (row) => row);
+    const keyOf = (row: Row): Row | null => row;
     return {
       name: table.name,
       exported: exportedColumns(table),
       /** Pages, each in its own read transaction. */
-      pages: (database: Database, of: Owner) => pages((last) => database.read((tx) => listPage(tx, of, last))),
-      list: (tx: Tx, of: Owner) => joinPages(pages((last) => listPage(tx, of, last))),
+      pages: (database: Database, of: Owner) =>
+        readPages(null, (last) => database.read((tx) => listPage(tx, of, last)), keyOf),
+      list: (tx: Tx, of: Owner) => readRows(null, (last) => listPage(tx, of, last), keyOf),
       insert: bulkStatement((_, __: Record<never, never>, rows: Row[]) =>
         insertInto(table.name, Object.keys(table.columns), rows),
       ),
