@@ -96,7 +96,7 @@ function urlsToRemove(
   listing: Listing,
   holding: Holding | undefined,
   spellings: ClientSpellings,
-  { followsRedirects }: Habits,
+  habits: Habits,
 ): Set<string> {
   const urls = new Set([heldUrl(listing, holding, spellings)]);
   if (holding?.other_url) urls.add(holding.other_url);
@@ -104,9 +104,12 @@ function urlsToRemove(
     urls.add(listing.feed_url);
     for (const { feed_url } of spellings.former.get(listing.feed) ?? []) urls.add(feed_url);
   }
-  if (followsRedirects) for (const url of [...urls]) urls.add(inOtherScheme(url));
-  return urls;
+  return new Set([...urls].flatMap((url) => heldAs(url, habits)));
 }
+
+/** A URL, and to what an app may have changed it without a report. */
+export const heldAs = (feed_url: string, { followsRedirects }: Habits): string[] =>
+  followsRedirects ? [feed_url, inOtherScheme(feed_url)] : [feed_url];
 
 /**
  * Selects what a GET sends to a client, each feed in the client's own spelling.
@@ -133,7 +136,7 @@ export function changesFor(
       const other = holding?.other_url ?? null;
       // Apps that ignore the scheme skip the one and remove the other, and are left with neither.
       const skips = habits.ignoresScheme && other !== null && withoutScheme(other) === withoutScheme(feed_url);
-      if (resent && other !== null && !skips) remove.push(other);
+      if (resent && other !== null && !skips) remove.push(...heldAs(other, habits));
     } else if (window.since !== 0 || holding?.reported || habits.asksAll) {
       // A device that starts from nothing has nothing to remove but what it brings along.
       remove.push(...urlsToRemove(listing, holding, spellings, habits));

@@ -3,6 +3,7 @@ import {
   type ClientSpellings,
   type Holding,
   type Holdings,
+  heldAs,
   heldUrl,
   isListed,
   isOwn,
@@ -148,7 +149,7 @@ function isNothing(
   if (!listing || listing.state === "left") return true;
   // An app that ignores the scheme holds one of two spellings that differ in it, and may have changed it without a report.
   const same = habits.ignoresScheme && withoutScheme(holding?.feed_url ?? "") === withoutScheme(feed_url);
-  if (holding?.other_url === feed_url && !same) return true;
+  if (!same && holding?.other_url && heldAs(holding.other_url, habits).includes(feed_url)) return true;
   // The device may lack what somebody else has added since the client's last GET, or since it reported it.
   const until = Math.max(
     last === null ? 0 : endOf(last.given),

@@ -11,6 +11,7 @@ const unsent = (device: number): Step => ({ do: "sync", device, luck: { lost: "u
 const write = (feed: number, on: boolean): Step => ({ do: "write", feed, on, spelling: 0 });
 const tap = (device: number, feed: number, quick = true): Step => ({ do: "tap", device, feed, spelling: 0, quick });
 const move = (feed: number, to: number): Step => ({ do: "move", feed, to, spelling: 0 });
+const redirect = (device: number, feed: number): Step => ({ do: "redirect", device, feed });
 
 /** gPodder accepts a feed, which somebody removes before it says so, and adds again. */
 const acceptedBefore = (step: Step): World => ({
@@ -49,6 +50,13 @@ export const STORIES: Record<string, World> = {
     steps: [
       ...[tap(1, 0), { do: "backup", device: 1 } as const, sync(1), { do: "restore server" } as const, sync(0)],
       ...[write(0, false), sync(0), { do: "restore", device: 1 } as const],
+    ],
+  },
+  "AntennaPod, which followed a redirect, ends with one of two spellings": {
+    devices: kept("antennapod", "antennapod", "antennapod"),
+    steps: [
+      ...[write(0, true), { do: "tap", device: 0, feed: 0, spelling: 2, quick: false } as const],
+      ...[sync(0), redirect(0, 0)],
     ],
   },
 };

@@ -499,8 +499,8 @@ export class Device {
 
   /** The app follows a redirect to https. */
   redirect(feed: string): void {
-    const held = this.holds(feed);
-    if (!held?.startsWith("http:") || !this.habits.followsRedirects) return;
+    const held = [...this.urls].find((url) => feedOf(url) === feed && url.startsWith("http:"));
+    if (held === undefined || !this.habits.followsRedirects) return;
     // A known limit: what is to be added, and removed before, looks as if its user had typed it with http again.
     if (this.added.has(held)) return;
     this.urls.delete(held);
