@@ -59,4 +59,11 @@ export const STORIES: Record<string, World> = {
       ...[sync(0), redirect(0, 0)],
     ],
   },
+  "what gPodder accepted after the server was restored, though it had reported the opposite before, decides nothing": {
+    devices: kept("gpodder", "antennapod", "antennapod"),
+    steps: [
+      ...[tap(0, 0), sync(0), tap(0, 0), sync(0), write(0, true), { do: "restore server" } as const, sync(0)],
+      ...[write(0, false), sync(0), sync(1, write(0, true)), sync(0)],
+    ],
+  },
 };
