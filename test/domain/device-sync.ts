@@ -100,6 +100,8 @@ export interface SyncServer {
   isSubscribed(feed: string): Eventually<boolean>;
   /** Whether a feed leads to a subscription that has another URL. */
   hasLeft(feed: string): Eventually<boolean>;
+  /** Whether two feeds lead to one subscription. */
+  areOne(a: string, b: string): Eventually<boolean>;
 }
 
 /** The server's part, for one user, in memory. */
@@ -118,7 +120,7 @@ export class Server implements SyncServer {
   private readonly lasting = new Set<string>();
   private readonly former = new Map<string, FormerSpelling[]>();
   /** The feeds that were the user's before each change, and whether on the list. */
-  private readonly past: { changed: number; listed: Map<string, boolean> }[] = [];
+  private readonly past: { changed: number; listed: Map<string, boolean>; ids: Set<number> }[] = [];
   private ids = 0;
 
   constructor(readonly rules: Rules = RULES) {}
@@ -130,6 +132,7 @@ export class Server implements SyncServer {
       listed: new Map(
         [...this.feeds].map(([feed, { left, subscription }]) => [feed, !left && subscription.subscribed]),
       ),
+      ids: new Set([...this.feeds.values()].map(({ subscription }) => subscription.id)),
     });
     return this.clock;
   }
@@ -170,6 +173,10 @@ export class Server implements SyncServer {
 
   hasLeft(feed: string): boolean {
     return this.listing(feed)?.state === "left" || this.aliases.has(feed);
+  }
+
+  areOne(a: string, b: string): boolean {
+    return a === b || (this.find(a) !== undefined && this.find(a) === this.find(b));
   }
 
   write(feed_url: string, on: boolean): void {
@@ -368,7 +375,12 @@ export class Server implements SyncServer {
     const until = listed > (before ?? last?.start ?? 0) ? listed : before;
     const knew = until ?? last?.start ?? 0;
     const past = until === null ? undefined : this.past.find(({ changed }) => changed > until);
-    const wasListed = past?.listed ?? new Map<string, boolean>();
+    const wasListed = new Map(past?.listed);
+    // What leads to a subscription that had another URL then was not on the list.
+    for (const { feed } of reports) {
+      const id = this.feeds.get(feed)?.subscription.id;
+      if (id !== undefined && past?.ids.has(id) && !wasListed.has(feed)) wasListed.set(feed, false);
+    }
     const leadsTo = (feed: string) => this.find(feed)?.id;
     const added = addedIn(reports, leadsTo);
     const spellings = this.spellingsOf(client);
@@ -507,6 +519,11 @@ export class Device {
     this.urls.add(inOtherScheme(held));
   }
 
+  /** AntennaPod: what is queued counts over what it receives. */
+  private get keepsOwn(): boolean {
+    return this.kind === "antennapod" || this.kind === "nextcloud";
+  }
+
   /** A second device with the same id and token: this one's backup was restored on it. */
   twin(): Device {
     const { server, name, kind, skew } = this;
@@ -575,6 +592,10 @@ export class Device {
   private readonly notTapped = new Set<string>();
   /** What the last sync posted back of what it had accepted. */
   postedBack: string[] = [];
+  /** Those of which it had reported the opposite before. */
+  reversed: string[] = [];
+  /** What it reported last, by URL. */
+  private readonly reported = new Map<string, boolean>();
 
   /** @param between runs after the GET and before the POST. @returns whether the GET's response arrived */
   async sync(
@@ -600,11 +621,15 @@ export class Device {
       this.added = new Set([...this.urls].filter((url) => !this.last.has(url) && !add.includes(url)));
       this.removed = new Set([...this.last].filter((url) => !this.urls.has(url) && !remove.includes(url)));
     }
-    if (this.since === 0) this.added = new Set([...before].filter((u) => !this.removed.has(u)));
+    const whole = this.since === 0 ? new Set([...before].filter((url) => !this.removed.has(url))) : null;
+    if (whole && !this.keepsOwn) this.added = whole;
     if (this.kind === "kasts") this.since = timestamp + 1;
     if (this.kind === "gpodder") this.since = timestamp;
     if (this.kind !== "kasts") {
-      for (const url of add) this.added.delete(url);
+      for (const url of add) {
+        this.added.delete(url);
+        whole?.delete(url);
+      }
       for (const url of remove) this.removed.delete(url);
     }
     await between();
@@ -617,12 +642,16 @@ export class Device {
         remove: new Set(remove.filter((url) => before.has(url))),
       };
     }
-    const posted = { add: new Set(this.added), remove: new Set(this.removed) };
+    // AntennaPod reads what it holds at each sync from nothing, and keeps its queue.
+    const posted = { add: new Set((this.keepsOwn && whole) || this.added), remove: new Set(this.removed) };
     this.postedBack = [...posted.add, ...posted.remove].filter((url) => this.notTapped.has(url));
+    this.reversed = this.postedBack.filter((url) => this.reported.get(url) === !posted.add.has(url));
     let given = timestamp;
     if (posted.add.size + posted.remove.size > 0) {
       if (lost === "upload" && this.kind !== "pinepods") return true;
       const answered = await this.server.post(this.name, posted.add, posted.remove, this.habits);
+      for (const url of posted.remove) this.reported.set(url, false);
+      for (const url of posted.add) this.reported.set(url, true);
       if (lost === "post" && this.kind !== "pinepods") return true;
       if (this.kind !== "pinepods") given = answered;
     }
@@ -693,7 +722,7 @@ export class Device {
   }
 
   private apply(add: string[], remove: string[]): void {
-    const keepsOwn = this.kind === "antennapod" || this.kind === "nextcloud";
+    const { keepsOwn } = this;
     for (const url of add) {
       if (keepsOwn && this.removed.has(url)) continue;
       if (![...this.urls].some((held) => sameFeed[this.kind](held, url))) this.urls.add(url);

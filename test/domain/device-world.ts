@@ -221,6 +221,12 @@ class Decisions {
     return counts.get(group) !== this.counts.get(group);
   }
 
+  /** Whether a device lacks changes up to a snapshot. */
+  lacks(device: Device, counts: Map<string, number>, one: string): boolean {
+    const group = this.groupOf(feedOf(one));
+    return (this.heard.get(device)?.get(group) ?? 0) < (counts.get(group) ?? 0);
+  }
+
   /** The device has heard of everything up to a snapshot. */
   hear(device: Device, counts: Map<string, number>): void {
     for (const [group, count] of counts) this.hears(device, group, count);
@@ -240,6 +246,12 @@ const ALL = Array.from({ length: FEEDS }, (_, one) => url(one, 0));
 export async function play({ devices: kinds, steps }: World, server: SyncServer, others?: Others): Promise<void> {
   const devices = kinds.map(({ kind, skew }, index) => new Device(server, `${kind}-${index}`, kind, skew));
   const decisions = new Decisions();
+  /** What had changed when responses to devices that send first were lost. */
+  const missed = new Map<Device, Map<string, number>>();
+  /** Devices that have not synced since the server lost their cursors, and whether it was restored then. */
+  const unknown = new Map<Device, { restored: boolean }>();
+  /** What gPodder posted back when it did, and may count as its user's change. */
+  const doubtful = new Map<Device, string[]>();
   // What two devices with one id hold is kept as one: in one spelling.
   const hasTwins = steps.some((one) => one.do === "twin");
   const isRestored = steps.some((one) => one.do === "restore server");
@@ -259,23 +271,44 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     if (luck?.full) others?.restart(one, "nothing");
     // A known limit: what a forgotten device knew when it sends first, nothing says.
     if (one.kind === "rhythmbox" && !(await server.positionOf(one.name))) decisions.disturb(one.added);
+    // Another one: the server takes it to know the response that was lost.
+    const told = missed.get(one);
+    if (told) decisions.disturb([...one.added].filter((added) => decisions.lacks(one, told, added)));
     // A full sync uploads everything that the device has.
     const whole = luck?.full || one.since === 0 ? [...one.urls].filter((held) => !one.added.has(held)) : [];
-    const before = one.overridden;
+    const before = [...one.overridden, ...(doubtful.get(one) ?? [])];
     const arrived = await one.sync(luck, async () => {
       await during();
       // An app that keeps its own change although it was told otherwise decides nothing new.
       decisions.disturb(one.overridden);
       decisions.disturb(whole);
     });
-    if (!arrived) return;
+    if (!arrived) {
+      if (one.habits.sendsFirst && luck?.lost === "get") missed.set(one, decisions.snapshot());
+      return;
+    }
+    missed.delete(one);
     decisions.hear(one, counts);
     if (luck?.lost !== "post" && luck?.lost !== "upload") decisions.send(one);
     // Posting back is no change, but may undo one that was made since the GET, or the user's own before.
     const undoes = (posted: string) => before.includes(posted) || decisions.changedSince(counts, posted);
     decisions.disturb(one.postedBack.filter(undoes));
+    // A known limit: nothing says whether gPodder's user reversed what it reported, or accepted that.
+    const forgotten = unknown.get(one);
+    unknown.delete(one);
+    const mayCount = (posted: string) => forgotten?.restored || (forgotten && before.includes(posted));
+    doubtful.set(one, one.reversed.filter(mayCount));
+    decisions.disturb(doubtful.get(one) ?? []);
     if (luck?.lost === "upload") for (const unsent of one.postedBack) decisions.begin(one, unsent);
     if (!luck?.lost) await others?.syncPlaces(one, lost);
+  };
+
+  /** Whether a device has another URL of the same podcast. */
+  const holdsAnother = async ({ urls }: Device, held: string): Promise<boolean> => {
+    for (const other of urls) {
+      if (other !== held && (await server.areOne(feedOf(other), feedOf(held)))) return true;
+    }
+    return false;
   };
 
   const run = async (one: Step, busy?: Device): Promise<void> => {
@@ -286,6 +319,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     if (one.do === "read") return others?.read(one.replica, one.pages);
     if (one.do === "restore server") {
       decisions.disturb(ALL);
+      for (const device of devices) unknown.set(device, { restored: true });
       await server.restoreServer();
       return;
     }
@@ -308,7 +342,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       // From an app that writes it otherwise, it would be another feed.
       const differs = on.habits.spelling !== "as sent" && PATHS[one.feed] !== "rss";
       if (!held && differs && !(await server.knows(feedOf(url(one.feed, 0))))) return;
-      const remains = [...on.urls].some((other) => other !== held && feedOf(other) === feedOf(url(one.feed, 0)));
+      const remains = held !== undefined && (await holdsAnother(on, held));
       // A URL that the subscription has left means it, but decides nothing against its present one; nor does one of two.
       if (remains || (await server.hasLeft(feedOf(url(one.feed, 0))))) decisions.begin(on, url(one.feed, 0));
       else decisions.decide(on, url(one.feed, 0), held === undefined);
@@ -329,11 +363,13 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       others?.listen(on, url(one.feed, 0), url(one.under, 0), one.episode);
     } else if (one.do === "forget") {
       decisions.disturb(ALL);
+      unknown.set(on, { restored: unknown.get(on)?.restored ?? false });
       await server.forget(on.name);
     } else if (one.do === "renew") {
       // PinePods names neither itself nor its device: with another token it is another client (docs/devices.md).
       if (on.kind === "pinepods") return;
       decisions.disturb(ALL);
+      unknown.set(on, { restored: unknown.get(on)?.restored ?? false });
       if (await server.renewToken(on.name, one.revoked)) {
         on.signIn();
         others?.restart(on, "queue");

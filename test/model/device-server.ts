@@ -243,6 +243,10 @@ export class DeviceServer implements SyncServer, Others {
     return found !== undefined && feedOf(found.feedUrl) !== feed;
   }
 
+  areOne(a: string, b: string): boolean {
+    return a === b || (this.#find(a) !== undefined && this.#find(a) === this.#find(b));
+  }
+
   race(feed_url: string, subscribed: boolean): void {
     this.#racing = { feed_url, subscribed };
   }

@@ -92,6 +92,7 @@ class DraftWorld {
       isSubscribed: never,
       subscribed: never,
       hasLeft: never,
+      areOne: never,
       knows: never,
       get wall() {
         return processes.wall;

@@ -183,6 +183,11 @@ class Services implements SyncServer {
     const found = await this.find(feed);
     return found ? found.feed !== feed : this.aliases.has(feed);
   }
+
+  async areOne(a: string, b: string): Promise<boolean> {
+    const found = await this.find(a);
+    return a === b || (found !== undefined && found.guid === (await this.find(b))?.guid);
+  }
 }
 
 const RUNS = Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 4);
