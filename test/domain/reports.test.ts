@@ -115,6 +115,14 @@ test("a removal in another scheme means the feed that the app holds, if the app 
 describe("a removal is no change", () => {
   const nothing = { change: false, holds: null };
 
+  test("of another spelling that the device held, though it followed a redirect with that", () => {
+    const both = held({ other_url: `${HTTP}/` });
+    for (const url of [`${HTTP}/`, `${X}/`]) {
+      expect(hearOne(false, listed(900), both, { habits: antennapod }, url)).toMatchObject(nothing);
+    }
+    expect(hearOne(false, listed(900), both, { habits: antennapod }).change).toBe(true);
+  });
+
   test("of a URL that the subscription left", () => {
     const left: Listing = { ...listed(900), state: "left" };
     expect(hearOne(false, left, held())).toMatchObject(nothing);
