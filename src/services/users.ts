@@ -80,10 +80,11 @@ export async function renameUser({ database }: Context, name: string, to: string
   const named = requireName(to);
   await database.write(async (tx) => {
     const user = await findUser(tx, name);
-    if (!user) throw new DomainError("not_found", `There is no user ${name}`);
+    if (!user) throw noUser(name);
     const taken = await findNamed(tx, named);
     if (taken && taken.id !== user.id) throw new DomainError("conflict", `There is a user ${taken.name} already`);
-    await renameRow(tx, { user_id: user.id, ...named });
+    const renamed = await renameRow(tx, { user_id: user.id, from: user.name, ...named });
+    if (renamed.length === 0) throw noUser(name);
   });
 }
 
@@ -136,9 +137,11 @@ export async function hasUsers({ database }: Context): Promise<boolean> {
 /** The user of this name, compared without case. @throws DomainError "not_found" */
 export async function requireUser({ database }: Context, name: string): Promise<User> {
   const user = await database.read((tx) => findUser(tx, name));
-  if (!user) throw new DomainError("not_found", `There is no user ${name}`);
+  if (!user) throw noUser(name);
   return user;
 }
+
+const noUser = (name: string) => new DomainError("not_found", `There is no user ${name}`);
 
 /** The name of a user; undefined for an unknown user. */
 export async function findUserName(

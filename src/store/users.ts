@@ -95,8 +95,14 @@ export const insertUser = statement((db, p: Pick<UserTable, "public_id" | "name"
     .returning("id"),
 );
 
-export const renameUser = statement((db, p: Owner & { name: string; name_key: string }) =>
-  db.updateTable("users").set({ name: p.name, name_key: p.name_key }).where("id", "=", p.user_id),
+/** Renames a user. @returns no row if another process has renamed or deleted it */
+export const renameUser = statement((db, p: Owner & { from: string; name: string; name_key: string }) =>
+  db
+    .updateTable("users")
+    .set({ name: p.name, name_key: p.name_key })
+    .where("id", "=", p.user_id)
+    .where("name", "=", p.from)
+    .returning("id"),
 );
 
 const COUNTERS = ["clock", "last_subscription", "last_deletion", "last_episode", "last_play"] as const;

@@ -1,6 +1,6 @@
 // Users and their ids.
 import { expect, test } from "bun:test";
-import { createUser, deleteUser, renameUser } from "../../src/services/users.ts";
+import { createUser, deleteUser, findUserName, renameUser } from "../../src/services/users.ts";
 import { openTestApp } from "../support/app.ts";
 
 test("a user whose id would be another user's gets another one", async () => {
@@ -28,6 +28,20 @@ test("the composed and the decomposed form of a name are one user", async () => 
   await renameUser(podkeep.app, decomposed, "ann");
   await renameUser(podkeep.app, "ann", decomposed);
   await deleteUser(podkeep.app, composed);
+  await podkeep.close();
+});
+
+test("of two renames of one user at the same moment, the one that is not made fails", async () => {
+  const podkeep = await openTestApp();
+  const { id } = await createUser(podkeep.app, "ann");
+  for (let from = "ann", round = 0; round < 10; round++) {
+    const names = [`bob${round}`, `cleo${round}`];
+    const renames = await Promise.allSettled(names.map((to) => renameUser(podkeep.app, from, to)));
+    const made = names.filter((_, n) => renames[n]?.status === "fulfilled");
+    expect(made).toEqual([(await findUserName(podkeep.app, id)) ?? ""]);
+    expect(renames).toContainEqual(expect.objectContaining({ reason: expect.objectContaining({ code: "not_found" }) }));
+    from = made[0] ?? "";
+  }
   await podkeep.close();
 });
 
