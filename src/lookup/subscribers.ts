@@ -87,7 +87,7 @@ export async function giveFinding(
     });
   } catch (error) {
     // The user was deleted.
-    if (isRefusal(error, "not_found")) return null;
+    if (isRefusal(error, "unauthorized")) return null;
     throw error;
   }
 }

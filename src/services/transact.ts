@@ -31,7 +31,7 @@ type Counters = Awaited<ReturnType<typeof lockUser>>[number];
 
 /**
  * Runs `work` with the user's row locked, and stores the timestamps and ids that it took. `work` may run more than once.
- * @throws DomainError "unauthorized" if the actor may only read, "not_found" for an unknown user
+ * @throws DomainError "unauthorized" if the actor may only read, or the user was deleted
  */
 export function transact<T>(
   context: Pick<Context, "database" | "clock">,
@@ -78,7 +78,7 @@ export function rehearse<T>(
 }
 
 function found([row]: Counters[]): Counters {
-  if (!row) throw new DomainError("not_found", "No such user");
+  if (!row) throw new DomainError("unauthorized", "The user was deleted");
   return row;
 }
 

@@ -316,7 +316,7 @@ test("of a user who is deleted between parts, nothing is left", async () => {
       () => "done",
       ({ code }) => code,
     );
-    expect([what, await sent]).toEqual([what, "not_found"]);
+    expect([what, await sent]).toEqual([what, "unauthorized"]);
     for (const table of ["users", "subscriptions", "feeds", "history", "clients", "holdings"]) {
       const owner = table === "users" ? "id" : "user_id";
       expect(await podkeep.sql(`select 1 as found from ${table} where ${owner} = '${user.id}'`)).toEqual([]);

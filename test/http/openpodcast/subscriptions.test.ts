@@ -1,5 +1,6 @@
 // The routes of subscriptions: fields, statuses and the published texts.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { deleteUser } from "../../../src/services/users.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 
 const FEED = "https://podnews.net/rss";
@@ -311,4 +312,24 @@ test("a repeated write has the same response", async () => {
     expect(await user.request(method, path, body)).toMatchObject({ status: first.status, body: first.body });
     expect((await user.request("GET", "/subscriptions")).body).toEqual(after.body);
   }
+});
+
+test.each([
+  ["POST", "/subscriptions", { subscriptions: [{ feed_url: FEED }] }],
+  ["PATCH", `/subscriptions/${COMPUTED}`, { is_subscribed: false }],
+])("a %s whose user is deleted while it is sent is not authorized", async (method, path, body) => {
+  await user.add(FEED);
+  const stream = new ReadableStream(
+    {
+      async pull(controller) {
+        await deleteUser(server.app, user.name);
+        controller.enqueue(new TextEncoder().encode(JSON.stringify(body)));
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const headers = { Authorization: `Bearer ${user.token}`, "Content-Type": "application/json" };
+  const answer = await server.send(method, path, { body: stream, headers });
+  expect(answer).toMatchObject({ status: 401, body: { code: "401", message: "User not authorized" } });
 });
