@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
-import { readRows } from "./rows.ts";
+import { HIGHEST, readRows } from "./rows.ts";
 
 const listFrom = statement((db, p: Owner & { from: number; limit: number }) =>
   db
@@ -19,6 +19,7 @@ const listFrom = statement((db, p: Owner & { from: number; limit: number }) =>
     ])
     .where("user_id", "in", [p.user_id])
     .where("changed_at", ">=", p.from)
+    .where("changed_at", "<=", HIGHEST)
     .orderBy("changed_at")
     .limit(limitTo(p.limit)),
 );
@@ -38,6 +39,7 @@ const listAfter = statement((db, p: Owner & { after: number; limit: number }) =>
     .select(["feed_url", "is_subscribed", "subscription_changed", "deleted", "changed_at"])
     .where("user_id", "in", [p.user_id])
     .where("changed_at", ">", p.after)
+    .where("changed_at", "<=", HIGHEST)
     .orderBy("changed_at")
     .limit(limitTo(p.limit)),
 );
@@ -54,11 +56,11 @@ export const listChangedAfter = (tx: Tx, { user_id, start }: Owner & { start: nu
 export const findNews = statement(
   (_, p: Owner & { client: string; start: number }) =>
     sql<{ news: number }>`select 1 as news where
-      exists (select 1 from subscriptions where user_id in (${p.user_id}) and changed_at > ${p.start})
+      exists (select 1 from subscriptions where user_id in (${p.user_id}) and changed_at > ${p.start} and changed_at <= ${HIGHEST})
       or exists (select 1 from feeds
-        where user_id in (${p.user_id}) and left_at is not null and left_at > ${p.start})
+        where user_id in (${p.user_id}) and left_at is not null and left_at > ${p.start} and left_at <= ${HIGHEST})
       or exists (select 1 from holdings where user_id in (${p.user_id}) and client in (${p.client})
-        and resend_at is not null and resend_at > ${p.start})`,
+        and resend_at is not null and resend_at > ${p.start} and resend_at <= ${HIGHEST})`,
 );
 
 /** How many subscriptions changed after `since`. */

@@ -2,7 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-import { bigint, columnOf, saveRows } from "./rows.ts";
+import { bigint, columnOf, HIGHEST, LOWEST, saveRows } from "./rows.ts";
 
 /** `client`: whose own actions are left out; -1 for none. */
 type Arrivals = Owner & { start: number; end: number; client: number };
@@ -128,6 +128,8 @@ export const lastArrived = statement((db, p: Owner) =>
     .selectFrom("episode_actions")
     .select("arrived_at")
     .where("user_id", "in", [p.user_id])
+    .where("arrived_at", ">=", LOWEST)
+    .where("arrived_at", "<=", HIGHEST)
     .orderBy("arrived_at", "desc")
     .limit(sql.lit(1)),
 );
@@ -139,6 +141,7 @@ export const findArrival = statement((db, p: Owner & { to: number; skip: number 
     .select("arrived_at")
     .where("user_id", "in", [p.user_id])
     .where("arrived_at", "<", p.to)
+    .where("arrived_at", ">=", LOWEST)
     .orderBy("arrived_at", "desc")
     .limit(sql.lit(1))
     .offset(limitTo(p.skip)),
@@ -151,6 +154,7 @@ export const findLaterArrival = statement((db, p: Owner & { after: number; skip:
     .select("arrived_at")
     .where("user_id", "in", [p.user_id])
     .where("arrived_at", ">", p.after)
+    .where("arrived_at", "<=", HIGHEST)
     .orderBy("arrived_at")
     .limit(sql.lit(1))
     .offset(limitTo(p.skip)),
@@ -158,7 +162,8 @@ export const findLaterArrival = statement((db, p: Owner & { after: number; skip:
 
 /**
  * Episodes that were begun and not finished, the latest first, among the actions that arrived from `from` on and before
- * `to`. Finished is as in src/domain/plays.ts, isFinished().
+ * `to`. Finished is as in src/domain/plays.ts, isFinished(). The offset keeps PostgreSQL from a join: it would read all
+ * actions of the user for each.
  */
 export const listBegun = statement(
   (_, p: Owner & { from: number; to: number; limit: number }) =>
@@ -187,7 +192,7 @@ export const listBegun = statement(
           and not exists (
             select 1 from episode_actions as other
             where other.user_id = action.user_id and other.episode = action.episode
-              and other.kind in ('played', 'new') and other.acted_at >= action.acted_at)
+              and other.kind in ('played', 'new') and other.acted_at >= action.acted_at limit 1 offset 0)
         order by acted_at desc, arrived_at desc limit ${limitTo(p.limit)}
       ) as begun
       join episodes on episodes.user_id = begun.user_id and episodes.id = begun.episode

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
-import { numbersOf } from "./rows.ts";
+import { HIGHEST, LOWEST, numbersOf } from "./rows.ts";
 
 /** The length of a play, in seconds; a mark has none. */
 const LENGTH = sql<number>`coalesce(plays.position - plays.started, 0)`;
@@ -39,5 +39,12 @@ export const sumByPodcast = statement((db, p: Owner & Span) =>
 
 /** When the first play began. */
 export const findFirstPlay = statement((db, p: Owner) =>
-  db.selectFrom("plays").select("begun_at").where("user_id", "in", [p.user_id]).orderBy("begun_at").limit(sql.lit(1)),
+  db
+    .selectFrom("plays")
+    .select("begun_at")
+    .where("user_id", "in", [p.user_id])
+    .where("begun_at", ">=", LOWEST)
+    .where("begun_at", "<=", HIGHEST)
+    .orderBy("begun_at")
+    .limit(sql.lit(1)),
 );

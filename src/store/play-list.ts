@@ -2,7 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Owner, PlayTable, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-import { ACTOR, bigint, nullsFirst, numbersOf } from "./rows.ts";
+import { ACTOR, bigint, HIGHEST, LOWEST, nullsFirst, numbersOf } from "./rows.ts";
 
 /** A place in the list of plays: only earlier ones are read. */
 type Place = Owner & { begun_at: number; id: number };
@@ -14,6 +14,8 @@ const ofUser = (db: Kysely<Schema>, p: Owner) => db.selectFrom("plays").where("p
 const before = (db: Kysely<Schema>, p: Place) =>
   ofUser(db, p)
     .where(sql<boolean>`(plays.begun_at, plays.id) < (${bigint(p.begun_at)}, ${bigint(p.id)})`)
+    .where("plays.begun_at", "<=", p.begun_at)
+    .where("plays.begun_at", ">=", LOWEST)
     .orderBy("plays.begun_at", "desc")
     .orderBy("plays.id", "desc");
 
@@ -48,6 +50,7 @@ type Filtered = Page & { from: number; from_id: number; podcast: number; by: str
 const filtered = (db: Kysely<Schema>, p: Filtered) =>
   withEpisodes(before(db, p))
     .where(sql<boolean>`(plays.begun_at, plays.id) >= (${bigint(p.from)}, ${bigint(p.from_id)})`)
+    .where("plays.begun_at", ">=", p.from)
     .where(sql<boolean>`${bigint(p.podcast)} in (0, episodes.podcast)`)
     .where(sql<boolean>`(cast(${p.by} as text) = '' or cast(${p.by} as text) in (actor_id, actor_label, actor_device))`)
     .limit(limitTo(p.limit));
@@ -69,9 +72,13 @@ export const findEntries = bulkStatement((db, p: Owner, rows: Omit<Place, "user_
 
 /** The places of an episode's plays before another one, the latest first. An index has them; nothing else is read of its plays. */
 export const listPlacesOfEpisode = statement((db, p: Page & { episode: number }) =>
-  before(db, p)
+  ofUser(db, p)
     .select(["plays.begun_at", "plays.id"])
     .where("plays.episode", "in", [p.episode])
+    // With signs, these are no columns of the key, by which all that the user has would be read.
+    .where(sql<boolean>`(+plays.begun_at, +plays.id) < (${bigint(p.begun_at)}, ${bigint(p.id)})`)
+    .orderBy("plays.begun_at", "desc")
+    .orderBy("plays.id", "desc")
     .limit(limitTo(p.limit)),
 );
 
@@ -100,6 +107,8 @@ export const listPlayers = statement((db, p: Owner & { limit: number }) =>
         .selectFrom("plays")
         .select(ACTOR)
         .where("user_id", "in", [p.user_id])
+        .where("begun_at", ">=", LOWEST)
+        .where("begun_at", "<=", HIGHEST)
         .orderBy("begun_at", "desc")
         .limit(limitTo(p.limit))
         .as("latest"),

@@ -24,6 +24,10 @@ export const bigint = (value: number | null) => sql<number>`cast(${value} as big
 export const numbersOf = <Column extends string>(rows: readonly Record<Column, number | null>[], columns: Column[]) =>
   sql.join(rows.map((row) => sql`(${sql.join(columns.map((column) => bigint(row[column])))})`));
 
+/** Above all ids and timestamps, and below. With one bound alone, PostgreSQL expects more rows, which it would sort. */
+export const HIGHEST = sql.lit(Number.MAX_SAFE_INTEGER);
+export const LOWEST = sql.lit(Number.MIN_SAFE_INTEGER);
+
 /** Rows with one column for a bulk statement, each value once. */
 export const rowsOf = <Column extends string, Value>(column: Column, values: Iterable<Value>) =>
   [...new Set(values)].map((value) => ({ [column]: value }) as Record<Column, Value>);

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { columnOf, PAGE, readRows, saveRows } from "./rows.ts";
+import { columnOf, HIGHEST, PAGE, readRows, saveRows } from "./rows.ts";
 import { clockOf } from "./users.ts";
 
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
@@ -21,6 +21,7 @@ const pageOf = (db: Kysely<Schema>, p: Page) =>
     .selectFrom("subscriptions")
     .where("user_id", "in", [p.user_id])
     .where("id", ">", p.after)
+    .where("id", "<=", HIGHEST)
     .orderBy("id")
     .limit(sql.lit(PAGE));
 

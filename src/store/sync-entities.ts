@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { columnOf, saveRows } from "./rows.ts";
+import { columnOf, HIGHEST, saveRows } from "./rows.ts";
 
 const ofUser = (db: Kysely<Schema>, p: Owner) =>
   db.selectFrom("sync_entities").select(columnsOf("sync_entities")).where("user_id", "=", p.user_id);
@@ -32,6 +32,7 @@ export const listSubscriptionsAfter = statement((db, p: Owner & { after: number;
     .select(["id", "feed_url", "guid", "is_subscribed", "subscription_changed", "guid_changed", "deleted"])
     .where("user_id", "in", [p.user_id])
     .where("id", ">", p.after)
+    .where("id", "<=", HIGHEST)
     .where("deleted", "is", null)
     .where((row) => row.or([row("is_subscribed", "=", sql.lit(1)), row(row.val(p.all), "=", sql.lit(1))]))
     .orderBy("id")
