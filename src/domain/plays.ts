@@ -104,7 +104,7 @@ function startOf(report: PlayReport, before: Latest | undefined): number | null 
   if (position === null || started === null) return null;
   if (started === position && position === total) return position;
   const own = ownPlaces(report, before);
-  // What an app has loaded stays where it is, wherever another one goes meanwhile.
+  // What an app has loaded does not move when another one plays on.
   const places = repeats(report, before) ? own : [...own, latest];
   const known = places.flatMap((place) => (place?.position ? { ...place, position: place.position } : []));
   if (isStretch(report, before) || known.length === 0) return started;

@@ -16,7 +16,7 @@ import type { WorkingSet } from "./working-set.ts";
 /** A subscription of the earlier list. */
 interface Wanted {
   past: PastSubscription;
-  /** Null if this program refuses its feed URL, which an older one stored: it can only stay where it is. */
+  /** Null if this program refuses its feed URL, which an older one stored: it can only keep that. */
   feed: FeedUrl | null;
 }
 

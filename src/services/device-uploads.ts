@@ -221,7 +221,7 @@ async function readKnown(
   const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(feeds.get(feed)?.computed_guid ?? ""))?.id;
   const asked = rowsOf("feed", feeds.keys());
   const holdings = byFeed(client ? await findHoldings(tx, { user_id, client: client.id }, asked) : []);
-  // What nobody has yet is new, whatever the client has read.
+  // What is in no list is new to all.
   const isNew = listings.size === 0 && holdings.size === 0;
   const [list] = client && !isNew ? await findCursor(tx, { user_id, client: client.id, stream: "lists" }) : [];
   const listed = list?.start ?? 0;

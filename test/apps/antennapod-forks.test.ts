@@ -53,7 +53,7 @@ test("Podcini.X, which takes a play without its duration for one at second -1, i
   expect((await ask("AntennaPod/3.12.0", "GET", path)).actions[0]).not.toHaveProperty("playedDuration");
 });
 
-test("Podcini.X, set up, calls what it played finished, wherever its user stopped, and that rewinds nobody", async () => {
+test("at its first sync, Podcini.X calls all that it played finished, and rewinds no other app", async () => {
   const path = `${NEXTCLOUD}/episode_action`;
   await ask(PODCINI, "GET", `${path}?since=0`);
   // SyncService.kt, pushEpisodeActions: from its end to the position, as of now.

@@ -305,7 +305,7 @@ test("after a merge, what one app called by its guid alone is the episode that o
   expect(toldOf(merged(both))).toMatchObject([{ guid: "g", position: 2 }]);
 });
 
-test("a merge leaves the same episodes, in whatever order the database gives them", () => {
+test("a merge leaves the same episodes in every order of the rows", () => {
   fc.assert(
     fc.property(fc.array(uploaded, { maxLength: 12 }), order, (given, keys) => {
       const there = new EpisodeSet([], () => ++ids);

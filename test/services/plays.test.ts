@@ -131,7 +131,7 @@ test("what a phone whose clock is ahead uploads again is kept once, also if it i
   }
 });
 
-test("what a phone plays once its clock is no longer ahead is kept, and where it is counts", async () => {
+test("what a phone plays once its clock is no longer ahead is kept, and its position counts", async () => {
   const end = now();
   await upload("phone", [play(600, { sent_at: end + 60 * MINUTE })]);
   podkeep.clock.advance(20 * MINUTE);

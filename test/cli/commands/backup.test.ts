@@ -36,7 +36,7 @@ async function onFullDisk(...args: string[]) {
   return ran;
 }
 
-test("a backup is made of a relative data directory whatever its name", async () => {
+test("a backup is of the data directory, also if that is relative and begins like a URI", async () => {
   for (const name of ["file:other", "new\nline", "a b?c#d%41'"]) {
     expect((await podkeep.run(["user", "create", "ann", "--data-dir", name])).code).toBe(0);
     expect(await podkeep.run(["backup", "create", "--data-dir", name])).toMatchObject({ code: 0, err: "" });
