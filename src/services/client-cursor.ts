@@ -1,5 +1,4 @@
-// The cursor of a client: how far it has read one stream, and the steps of each GET of that stream.
-import { timeForChanges } from "../clock.ts";
+// The cursor of a client: how far it has read one stream.
 import type { ClientTable, CursorTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import {
@@ -21,7 +20,7 @@ import { noteSync } from "./devices.ts";
 import { transactAsReader, type UserTx } from "./transact.ts";
 
 /** What a client syncs; it has a position in each. */
-type Stream = CursorTable["stream"];
+export type Stream = CursorTable["stream"];
 
 /** Milliseconds after which a sync without news is noted too. */
 const SEEN_INTERVAL = 60 * 60 * 1000;
@@ -168,102 +167,3 @@ export async function noteListRead(context: Context, actor: Actor, client: Clien
 const positionOf = ({ since, start, own, given, uploaded_at, ahead }: Omit<SyncPosition, "own"> & { own: number }) => {
   return { since, start, own: own === 1, given, uploaded_at, ahead };
 };
-
-/** What a GET finds. */
-interface Found {
-  /** Whether there is anything to tell. */
-  isNews: boolean;
-  /** Whether `keep` has to run even if the client does not move. */
-  mustKeep?: boolean;
-  /** Saves more than where the client is. */
-  keep?(user: UserTx): Promise<void>;
-}
-
-/** How a GET reads its stream. */
-interface Reading<One extends Found> {
-  stream: Stream;
-  /** As sent; 0 for everything. */
-  since: Seconds;
-  /** True if the cursor must not move. */
-  peek: boolean;
-  /** Overlap in seconds for a client that can't be identified: it gets that much before `since` again. */
-  margin: Seconds;
-  /** Whether the response must reach the present if it has something to tell. */
-  closesPresent: boolean;
-  /** Whether a client that can't be saved is refused, instead of being sent everything as an unknown one. */
-  refusesUnsaved: boolean;
-  find(tx: Tx, cursor: ClientCursor, window: SyncWindow): Promise<One | null>;
-}
-
-/** What a GET has seen in its stream. */
-interface Seen<One extends Found> {
-  cursor: ClientCursor;
-  found: One | null;
-  isNews: boolean;
-  /** From where the client is to the end of the second that its response is given. */
-  window: SyncWindow;
-}
-
-/** Looks for what is new to a client. @param now the wall clock */
-async function look<One extends Found>(
-  tx: Tx,
-  cursor: ClientCursor,
-  now: Millis,
-  { since, margin, closesPresent, find }: Reading<One>,
-): Promise<Seen<One>> {
-  const { clock } = cursor;
-  const wall = timeForChanges(now);
-  // Before the first change, the user's clock is 0.
-  const end = clock || wall;
-  const opened = cursor.open(since, end, { margin, found: false, now });
-  // The user's clock says whether anything happened since the client's last GET.
-  const found = since > 0 && clock <= opened.start ? null : await find(tx, cursor, opened);
-  const isNews = found?.isNews ?? false;
-  const present = isNews && closesPresent ? Math.max(clock, wall) : end;
-  return { cursor, found, isNews, window: cursor.open(since, present, { margin, found: isNews, now }) };
-}
-
-/** Whether anything has to be saved of what a GET has seen. */
-const isMove = ({ cursor, found, isNews, window }: Seen<Found>, now: Millis): boolean =>
-  window.clock !== cursor.clock || cursor.moves(window, isNews, now) || found?.mustKeep === true;
-
-/**
- * Reads what is new to a client in one stream. The next change gets a later second than the response.
- * @param client null if nothing identifies it
- */
-export async function readStream<One extends Found>(
-  context: Context,
-  actor: Actor,
-  client: Client | null,
-  reading: Reading<One>,
-): Promise<{ found: One | null; window: SyncWindow }> {
-  const { stream, since, peek, refusesUnsaved } = reading;
-  const now = context.clock.now();
-  const seen = await context.database.read(async (tx) => {
-    const cursor = await ClientCursor.read(tx, actor.user_id, client, stream);
-    return look(tx, cursor, now, reading);
-  });
-  // If it could not be written, the app would lose what it is about to upload.
-  const mustWrite = client?.habits.forgetsQueue === true && stream === "feeds";
-  if (peek || !(mustWrite || isMove(seen, now))) return seen;
-  try {
-    return await transactAsReader(context, actor, async (user) => {
-      const cursor = await ClientCursor.begin(user, client, stream, since === 0, now);
-      // Again, with the user locked: more may have come.
-      const locked = await look(user.tx, cursor, now, reading);
-      user.moveClock(locked.window.clock);
-      await cursor.save(user, now, locked.window, mustWrite);
-      await locked.found?.keep?.(user);
-      return locked;
-    });
-  } catch (error) {
-    if (!isRefusal(error, "unavailable") || mustWrite) throw error;
-    // The client must not move on from where it may have been saved to be.
-    if (error.extras.in_doubt) throw error;
-    const { last } = seen.cursor;
-    if (client && !last && refusesUnsaved) throw error;
-    // A full disk must not lock readers out: the client will ask for the same again.
-    const given = client ? (last?.given ?? 0) : Math.max(0, since - 1);
-    return { found: seen.found, window: { ...seen.window, given } };
-  }
-}

@@ -19,7 +19,7 @@ import { findFeeds } from "../store/feeds.ts";
 import { PAGE } from "../store/rows.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
-import { readStream } from "./client-cursor.ts";
+import { readStream } from "./client-stream.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { writerFor } from "./device-list.ts";
