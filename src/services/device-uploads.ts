@@ -4,15 +4,14 @@ import { WaitingLimit } from "../db/waiting-limit.ts";
 import { type Holding, type Holdings, isOwn, type Listing } from "../domain/device-list.ts";
 import { type FeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { type Habits, NO_HABITS } from "../domain/habits.ts";
-import { addedIn, hear, isReversed, type Known, newlyHeld, type Report, reportsOf, settle } from "../domain/reports.ts";
+import { hear, type Known, newlyHeld, type Report, reportsOf, settle } from "../domain/reports.ts";
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
-import { givenToUnknown, knownUntil, type Millis, type Seconds } from "../domain/sync-window.ts";
+import { givenToUnknown, type Millis, type Seconds } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
-import { findCursor } from "../store/cursors.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findGuids } from "../store/guids.ts";
-import { findHoldings, listHoldings } from "../store/holdings.ts";
+import { listHoldings } from "../store/holdings.ts";
 import { rowsOf } from "../store/rows.ts";
 import { saveSpellings } from "../store/spellings.ts";
 import { mapInTurns } from "../turns.ts";
@@ -20,11 +19,11 @@ import type { Actor } from "./actor.ts";
 import { ClientCursor } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
-import { byFeed, keepHoldings, readSpellings } from "./device-list.ts";
+import { byFeed, keepHoldings } from "./device-list.ts";
 import { renewForClient } from "./episode-set.ts";
 import { findMeant } from "./meant-feeds.ts";
 import { inParts } from "./parts.ts";
-import { type LaterChanges, listingsIn, pastOf, readLater } from "./reported-feeds.ts";
+import { type LaterChanges, listingsIn, readKnown } from "./reported-feeds.ts";
 import { rehearse, transact, type UserTx } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 
@@ -201,50 +200,6 @@ async function applyPart(context: Context, user: UserTx, upload: Begun, reports:
     await renewForClient(user, cursor.client.id, newlyHeld(heard, known));
   }
   return { ...upload, later, clock: user.clock() };
-}
-
-/**
- * Reads what reports are compared with.
- * @param feeds of the reports, by hash
- * @returns also what changed after the client knew the list, for the next part
- */
-async function readKnown(
-  user: UserTx,
-  { cursor, habits, later: earlier }: Begun,
-  reports: Report[],
-  set: WorkingSet,
-  feeds: ReadonlyMap<string, FeedUrl>,
-): Promise<{ known: Known; later: LaterChanges | null }> {
-  const { tx, user_id } = user;
-  const { client, last } = cursor;
-  const listings = await listingsIn(set, feeds.keys());
-  const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(feeds.get(feed)?.computed_guid ?? ""))?.id;
-  const asked = rowsOf("feed", feeds.keys());
-  const holdings = byFeed(client ? await findHoldings(tx, { user_id, client: client.id }, asked) : []);
-  // What is in no list is new to all.
-  const isNew = listings.size === 0 && holdings.size === 0;
-  const [list] = client && !isNew ? await findCursor(tx, { user_id, client: client.id, stream: "lists" }) : [];
-  const listed = list?.start ?? 0;
-  const byGet = knownUntil(last, habits);
-  const until = listed > (byGet ?? last?.start ?? 0) ? listed : byGet;
-  const knew = until ?? last?.start ?? 0;
-  // Only for these the past is read: it may be long.
-  const reversed = client ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
-  const later = reversed.length === 0 || until === null ? earlier : await readLater(user, until, earlier);
-  const known = {
-    listings,
-    last,
-    listed,
-    knew,
-    clock: user.clock(),
-    habits,
-    leadsTo,
-    added: addedIn(reports, leadsTo),
-    holdings,
-    wasListed: pastOf(set, reversed, until === null ? null : later),
-    spellings: await readSpellings(tx, user_id, cursor, feeds.keys()),
-  };
-  return { known, later };
 }
 
 /** Saves holdings that have changed, and the spellings in them that are new. */

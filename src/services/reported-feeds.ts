@@ -1,13 +1,63 @@
 // What the reports of a device are compared with: feeds as they are listed, and as they were.
 import { currentListing, type Listing, leftListing } from "../domain/device-list.ts";
-import { hashFeedUrl } from "../domain/feed-url.ts";
+import { type FeedUrl, hashFeedUrl } from "../domain/feed-url.ts";
+import type { Habits } from "../domain/habits.ts";
 import { type Change, statusOf, undoChanges } from "../domain/history.ts";
-import type { Report } from "../domain/reports.ts";
-import type { Millis } from "../domain/sync-window.ts";
+import { addedIn, isReversed, type Known, type Report } from "../domain/reports.ts";
+import { knownUntil, type Millis } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
+import { findCursor } from "../store/cursors.ts";
 import { listChangesFrom } from "../store/history.ts";
+import { findHoldings } from "../store/holdings.ts";
+import { rowsOf } from "../store/rows.ts";
 import { mapInTurns } from "../turns.ts";
+import type { ClientCursor } from "./client-cursor.ts";
+import { byFeed, readSpellings } from "./device-list.ts";
 import type { UserTx } from "./transact.ts";
+
+/**
+ * Reads what reports are compared with.
+ * @param feeds of the reports, by hash
+ * @returns also what changed after the client knew the list, for the next part
+ */
+export async function readKnown(
+  user: UserTx,
+  { cursor, habits, later: earlier }: { cursor: ClientCursor; habits: Habits; later: LaterChanges | null },
+  reports: Report[],
+  set: WorkingSet,
+  feeds: ReadonlyMap<string, FeedUrl>,
+): Promise<{ known: Known; later: LaterChanges | null }> {
+  const { tx, user_id } = user;
+  const { client, last } = cursor;
+  const listings = await listingsIn(set, feeds.keys());
+  const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(feeds.get(feed)?.computed_guid ?? ""))?.id;
+  const asked = rowsOf("feed", feeds.keys());
+  const holdings = byFeed(client ? await findHoldings(tx, { user_id, client: client.id }, asked) : []);
+  // What is in no list is new to all.
+  const isNew = listings.size === 0 && holdings.size === 0;
+  const [list] = client && !isNew ? await findCursor(tx, { user_id, client: client.id, stream: "lists" }) : [];
+  const listed = list?.start ?? 0;
+  const byGet = knownUntil(last, habits);
+  const until = listed > (byGet ?? last?.start ?? 0) ? listed : byGet;
+  const knew = until ?? last?.start ?? 0;
+  // Only for these the past is read: it may be long.
+  const reversed = client ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
+  const later = reversed.length === 0 || until === null ? earlier : await readLater(user, until, earlier);
+  const known = {
+    listings,
+    last,
+    listed,
+    knew,
+    clock: user.clock(),
+    habits,
+    leadsTo,
+    added: addedIn(reports, leadsTo),
+    holdings,
+    wasListed: pastOf(set, reversed, until === null ? null : later),
+    spellings: await readSpellings(tx, user_id, cursor, feeds.keys()),
+  };
+  return { known, later };
+}
 
 /** What changed after a time, newest first. */
 export interface LaterChanges {
@@ -18,14 +68,14 @@ export interface LaterChanges {
 }
 
 /** Reads what changed after a time. @param read what an earlier part of the upload has read, which is not read again */
-export async function readLater(user: UserTx, after: Millis, read: LaterChanges | null): Promise<LaterChanges> {
+async function readLater(user: UserTx, after: Millis, read: LaterChanges | null): Promise<LaterChanges> {
   const known = read?.after === after ? read : { clock: after, changes: [] };
   const news = await listChangesFrom(user.tx, { user_id: user.user_id, from: known.clock + 1 });
   return { after, clock: user.clock(), changes: [...news, ...known.changes] };
 }
 
 /** Whether feeds were on the list before the changes, as far as they were the user's then. */
-export function pastOf(set: WorkingSet, reports: Report[], later: LaterChanges | null): Map<string, boolean> {
+function pastOf(set: WorkingSet, reports: Report[], later: LaterChanges | null): Map<string, boolean> {
   const listed = new Map<string, boolean>();
   if (reports.length === 0 || later === null) return listed;
   const states = reports.flatMap(({ feed }) => set.byFeed(feed) ?? []);
