@@ -51,7 +51,7 @@ const filtered = (db: Kysely<Schema>, p: Filtered) =>
   withEpisodes(before(db, p))
     .where(sql<boolean>`(plays.begun_at, plays.id) >= (${bigint(p.from)}, ${bigint(p.from_id)})`)
     .where("plays.begun_at", ">=", p.from)
-    .where(sql<boolean>`${bigint(p.podcast)} in (0, episodes.podcast)`)
+    .where(sql<boolean>`${bigint(p.podcast)} in (0, +episodes.podcast)`)
     .where(sql<boolean>`(cast(${p.by} as text) = '' or cast(${p.by} as text) in (actor_id, actor_label, actor_device))`)
     .limit(limitTo(p.limit));
 

@@ -478,6 +478,14 @@ test.each(STATEMENTS)("an index finds %s", async (what, column, run) => {
   }
 });
 
+test("a page of plays of one podcast does not read all its episodes for each play", async () => {
+  const page = { ...place(), from: PLAYS - 2000, from_id: 0, podcast: 7, by: "", limit: 100 };
+  for (const plan of await plansOf("a page of plays of one podcast in one app", (tx) => listPlays(tx, page))) {
+    expect(plan).toMatch(isPostgres() ? /episodes_key/ : /SEARCH episodes USING .*\(user_id=\? AND id=\?\)/);
+    expect(plan).not.toContain("episodes_by_podcast");
+  }
+});
+
 test("what a podcast that is merged has too is looked for once, not once for each episode", async () => {
   const plan = await explain((tx) => moveEpisodes(tx, { user_id, from: 1, into: 2, feed_url: null }));
   expect(plan.match(/hashed SubPlan|LIST SUBQUERY/g)).toHaveLength(2);
