@@ -17,7 +17,7 @@ import {
   saveHistoryStart,
   spansBefore,
 } from "../store/history.ts";
-import { readPages, rowsOf } from "../store/rows.ts";
+import { readRows, rowsOf } from "../store/rows.ts";
 import { findByGuid, findSubscriptions } from "../store/subscriptions.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -83,8 +83,7 @@ async function filter(tx: Tx, page: Parameters<typeof listRows>[1], by?: string,
   const found: Awaited<ReturnType<typeof listRows>> = [];
   for await (const span of spansBefore(tx, page)) {
     const listPart = (after: HistoryPosition, limit: number) => list({ ...span, ...after, limit });
-    const pages = readPages(span, listPart, historyPosition, page.limit - found.length);
-    for await (const rows of pages) found.push(...rows);
+    found.push(...(await readRows(span, listPart, historyPosition, page.limit - found.length)));
     if (found.length === page.limit) break;
   }
   return found;
