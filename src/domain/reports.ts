@@ -185,10 +185,12 @@ function isRepetition(report: Report, received: string, known: Known): boolean {
   // A device that starts from nothing knew nothing: all that it reported, it reported after that.
   const reported_at = holding?.reported_at ?? 0;
   if (holding?.reported === subscribed) return wasSo || last?.since === 0 || reported_at > knew;
-  // When it reported otherwise, the restore of a backup forgot: a change that its user made before the first GET must count.
-  if (holding?.reported === !subscribed && holding.reported_at === null && last?.own !== false) return false;
-  // An app that echoes at once, and has reported otherwise since then, echoes nothing from before.
-  if (habits.echoes === "at once" && holding?.reported === !subscribed && reported_at >= knew) return false;
+  if (holding?.reported === !subscribed) {
+    // When it did, the restore of a backup forgot: a change that its user made before the first GET must count.
+    if (holding.reported_at === null && last?.own !== false) return false;
+    // An app that echoes at once, and has reported otherwise since then, echoes nothing from before.
+    if (habits.echoes === "at once" && reported_at >= knew) return false;
+  }
   return habits.echoes !== "never" && feed_url === received && !isOwn(listings.get(feed), holding) && wasSo;
 }
 
