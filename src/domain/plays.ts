@@ -72,18 +72,16 @@ function repeats(report: PlayReport, before: Latest | undefined): boolean {
   });
 }
 
-/** Whether it has a length, and says itself where it began. */
-const isStretch = (report: PlayReport, before: Latest | undefined): boolean => {
-  const { started, position, saysStart } = report;
-  if (position === null || started === null || started >= position) return false;
-  return (started > 0 || saysStart) && !repeats(report, before);
-};
+/** Whether it has a length, by what it says alone. */
+const saysLength = ({ started, position, saysStart }: PlayReport): boolean =>
+  position !== null && started !== null && started < position && (started > 0 || saysStart);
 
 /** Whether the client's play before a report has to be looked up: they may be the same, or one, or overlap. */
 export function mayMeet(report: PlayReport): boolean {
   const { at, client, started, position, latest } = report;
   if (latest?.client !== client || at <= latest.ended_at) return true;
-  if (!isStretch(report, latest) || position === null || started === null || latest.position === null) return true;
+  if (!saysLength(report) || repeats(report, latest)) return true;
+  if (position === null || started === null || latest.position === null) return true;
   const pause = at - (position - started) * 1000 - latest.ended_at;
   return pause <= 0 || (Math.abs(started - latest.position) <= CLOSE && pause <= LONGEST_PAUSE);
 }
@@ -104,10 +102,11 @@ function startOf(report: PlayReport, before: Latest | undefined): number | null 
   if (position === null || started === null) return null;
   if (started === position && position === total) return position;
   const own = ownPlaces(report, before);
+  const again = repeats(report, before);
   // What an app has loaded does not move when another one plays on.
-  const places = repeats(report, before) ? own : [...own, latest];
+  const places = again ? own : [...own, latest];
   const known = places.flatMap((place) => (place?.position ? { ...place, position: place.position } : []));
-  if (isStretch(report, before) || known.length === 0) return started;
+  if ((saysLength(report) && !again) || known.length === 0) return started;
   const begun = known.flatMap((place) => {
     // What was finished begins again at its start.
     const from = place.position > position && isFinished(place) ? started : place.position;
