@@ -4,6 +4,7 @@ import { type App, openApp } from "../../../src/app.ts";
 import type { Clock } from "../../../src/clock.ts";
 import { readAnything, writeNothing } from "../../../src/db/statement.ts";
 import { examine } from "../../../src/doctor/doctor.ts";
+import { isRefusal } from "../../../src/errors.ts";
 import { createMetricsEndpoint } from "../../../src/http/metrics.ts";
 import { createLogger } from "../../../src/log.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
@@ -30,7 +31,14 @@ async function open(...[settings, options]: Parameters<typeof openTestApp>): Pro
   const server = await sharedPostgres();
   name = `connections${++count}`;
   await server.createDatabase(name, "migrated");
-  app = await openTestApp({ database_url: server.url(name), ...settings }, options);
+  const opening = () => openTestApp({ database_url: server.url(name), ...settings }, options);
+  // A slow machine takes longer to connect than some of the tests let it.
+  app = await until(() =>
+    opening().catch((error) => {
+      if (!isRefusal(error, "unavailable")) throw error;
+      return null;
+    }),
+  );
   return app;
 }
 
@@ -127,7 +135,7 @@ test("after all connections were cut, the next requests work", async () => {
 });
 
 test("plans that a migration made outdated use up no attempt, and a request that gets no other plan is 503", async () => {
-  await open({ database_timeout: "1s" });
+  await open({ database_timeout: "3s" });
   await beside((sql) =>
     sql(`create sequence attempts; create function refuse(conflict_after int) returns void language plpgsql as $$ begin
       if nextval('attempts') > conflict_after then raise exception using errcode = '40001'; end if;
