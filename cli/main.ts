@@ -5,7 +5,7 @@ import { DomainError, type ErrorCode, reasonOf } from "../src/errors.ts";
 import { READ_FILE } from "../src/moving/word.ts";
 import { COMPLETE } from "./commands/completion.ts";
 import { createProgram } from "./program.ts";
-import { print, printError } from "./terminal/output.ts";
+import { print, printError, STDERR } from "./terminal/output.ts";
 
 const FAILED = 1;
 const USAGE = 2;
@@ -76,7 +76,7 @@ async function runCommand(args: string[], json: boolean): Promise<number> {
     if (error instanceof CommanderError) {
       const missing = error.code === "commander.help" && "no command given: podkeep --help lists them";
       const reason = missing || reword(error.message).replace(/^error: /, "");
-      await (json ? printError(json, "usage", reason) : print(complaint.trimEnd(), Bun.stderr));
+      await (json ? printError(json, "usage", reason) : print(complaint.trimEnd(), STDERR));
       return USAGE;
     }
     throw error;

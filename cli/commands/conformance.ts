@@ -9,7 +9,7 @@ import { printable } from "../../src/domain/printable.ts";
 import { DomainError } from "../../src/errors.ts";
 import { plural } from "../../src/plural.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { print, wantsJson } from "../terminal/output.ts";
+import { print, STDERR, wantsJson } from "../terminal/output.ts";
 import { askPassword } from "../terminal/password.ts";
 import { printRun, requireWritable } from "../terminal/run-report.ts";
 
@@ -98,7 +98,7 @@ async function check(text: string, options: Options, command: Command): Promise<
       throw new DomainError("unavailable", unusable.map(({ protocol, reason }) => `${protocol}: ${reason}`).join("; "));
     }
     for (const { protocol, reason } of wantsJson(command) ? [] : unusable)
-      await print(`Not checked, ${protocol}: ${printable(reason)}`, Bun.stderr);
+      await print(`Not checked, ${protocol}: ${printable(reason)}`, STDERR);
     const { second_token } = target;
     const bearer = usable.find(({ protocol }) => protocol.startsWith("openpodcast"));
     const second =

@@ -10,7 +10,7 @@ import { setPosition } from "../../src/services/positions.ts";
 import { nameOf } from "../terminal/changes.ts";
 import { readTypedFeed } from "../terminal/feed-url.ts";
 import { readPositive } from "../terminal/numbers.ts";
-import { formatTime, layTable, print, printResult, wantsJson, write } from "../terminal/output.ts";
+import { formatTime, layTable, print, printResult, STDERR, wantsJson, write } from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
 import { withUser } from "../with-app.ts";
 
@@ -82,7 +82,7 @@ async function list(user: string, { podcast, since, csv, limit }: ListOptions, c
         "No plays: apps send them when they sync",
       ),
     );
-    if (plays.length > limit) await print(`There are more plays: --limit ${limit * 10} shows them`, Bun.stderr);
+    if (plays.length > limit) await print(`There are more plays: --limit ${limit * 10} shows them`, STDERR);
   });
 }
 

@@ -1,4 +1,5 @@
 // Output of commands: tables on a terminal, tab-separated lines elsewhere, JSON with --json.
+import { writeSync } from "node:fs";
 import type { Command } from "commander";
 import { colorsOf } from "../../src/colors.ts";
 import { printable, printableJson } from "../../src/domain/printable.ts";
@@ -12,15 +13,19 @@ export async function printResult(command: Command, value: unknown, text: () => 
   await print(printed);
 }
 
+/** File descriptors. */
+const STDOUT = 1;
+export const STDERR = 2;
+
 /** Prints a line. */
-export async function print(text: string, to = Bun.stdout): Promise<void> {
+export async function print(text: string, to = STDOUT): Promise<void> {
   await write(`${text}\n`, to);
 }
 
 /** Writes text as it is. @returns false if the pipe is closed, which is not an error */
-export async function write(text: string, to = Bun.stdout): Promise<boolean> {
+export async function write(text: string, to = STDOUT): Promise<boolean> {
   try {
-    await Bun.write(to, text);
+    await writeAll(to, Buffer.from(text));
     return true;
   } catch (error) {
     if (codeOf(error) === "EPIPE") return false;
@@ -29,10 +34,25 @@ export async function write(text: string, to = Bun.stdout): Promise<boolean> {
   }
 }
 
+/** Milliseconds until a full pipe is tried again. */
+const PAUSE = 1;
+
+// Bun.write() begins again after the first part if process.stdout has made the pipe non-blocking (oven-sh/bun#35953).
+async function writeAll(to: number, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(to, bytes, at);
+    } catch (error) {
+      if (codeOf(error) !== "EAGAIN") throw error;
+      await Bun.sleep(PAUSE);
+    }
+  }
+}
+
 /** Prints an error on standard error. */
 export function printError(json: boolean, code: string, message: string): Promise<void> {
   const label = colorsOf(process.stderr).red("error:");
-  return print(json ? printableJson({ error: { code, message } }) : `${label} ${printable(message)}`, Bun.stderr);
+  return print(json ? printableJson({ error: { code, message } }) : `${label} ${printable(message)}`, STDERR);
 }
 
 /**

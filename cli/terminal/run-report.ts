@@ -6,7 +6,7 @@ import type { Reported } from "../../src/conformance/report.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { DomainError, reasonOf } from "../../src/errors.ts";
 import { plural } from "../../src/plural.ts";
-import { layTable, print, printResult, wantsJson } from "./output.ts";
+import { layTable, print, printResult, STDERR, wantsJson } from "./output.ts";
 
 interface Files {
   junit?: string;
@@ -60,8 +60,8 @@ export async function printRun(
     ].join("\n"),
   );
   if (wantsJson(command)) return;
-  await print(`${plural(results.length, "check")}, ${plural(run.requests, "request")}`, Bun.stderr);
-  if (run.left !== 0) await print(describeLeft(run.left), Bun.stderr);
+  await print(`${plural(results.length, "check")}, ${plural(run.requests, "request")}`, STDERR);
+  if (run.left !== 0) await print(describeLeft(run.left), STDERR);
 }
 
 const indent = (text: string) => text.replace(/^.*$/gm, (line) => `    ${printable(line)}`);

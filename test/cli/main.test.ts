@@ -252,6 +252,20 @@ test.each([["user list"], ["--help"], ["completion bash"], ["play list alice --c
   },
 );
 
+test("a pipe gets an export of a hundred kilobytes once", async () => {
+  await program.run(["user", "create", "alice"]);
+  const feeds = Array.from(
+    { length: 1000 },
+    (_, at) => `<outline text="${at}" xmlUrl="https://${at}.example/${"a".repeat(50)}"/>`,
+  );
+  const list = `<opml version="2.0"><body>${feeds.join("")}</body></opml>`;
+  expect((await program.run(["opml", "import", "alice", "-"], list)).out).toStartWith("1000 added");
+  const pipe = `${PROGRAM.map((word) => `'${word}'`).join(" ")} opml export alice | cat`;
+  const env = { PODKEEP_DATA_DIR: program.data, PATH: process.env["PATH"] ?? "" };
+  const opml = await Bun.spawn(["bash", "-c", pipe], { env, stdout: "pipe" }).stdout.text();
+  expect([opml.match(/<opml/g)?.length, opml.match(/<outline/g)?.length]).toEqual([1, 1000]);
+});
+
 test.each(["user list", "--help", "--version", "help user", "token issue alice"])(
   "%s to a full disk is an error that says so, and that changes are kept",
   async (words) => {
