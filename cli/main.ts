@@ -5,7 +5,7 @@ import { DomainError, type ErrorCode, reasonOf } from "../src/errors.ts";
 import { READ_FILE } from "../src/moving/word.ts";
 import { COMPLETE } from "./commands/completion.ts";
 import { createProgram } from "./program.ts";
-import { print, printError, STDERR } from "./terminal/output.ts";
+import { print, printError, STDERR, shorten } from "./terminal/output.ts";
 
 const FAILED = 1;
 const USAGE = 2;
@@ -53,7 +53,7 @@ async function runCommand(args: string[], json: boolean): Promise<number> {
       help += text;
     },
     writeErr: (text: string) => {
-      complaint += reword(text);
+      complaint += shorten(reword(text));
     },
   };
   try {

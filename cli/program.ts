@@ -48,6 +48,7 @@ export async function createProgram(json: boolean, output: OutputConfiguration, 
   for (const load of one ? [one] : COMMANDS.values()) (await load())(program);
   showUsageAfterErrors(program);
   refuseRepetitions(program);
+  program.hook("preAction", (_, command) => refuseEmpty(command));
   return program.addHelpText(
     "after",
     "\nExit codes: 0 done, 1 failed, 2 wrong usage or input, 3 wrong configuration,\n4 not found.",
@@ -64,6 +65,14 @@ function refuseRepetitions(command: Command): void {
     });
   }
   for (const inner of command.commands) refuseRepetitions(inner);
+}
+
+/** Refuses empty arguments, such as those of a script whose variable is not set. */
+function refuseEmpty(command: Command): void {
+  const at = command.args.findIndex((text) => text.trim() === "");
+  if (at < 0) return;
+  const argument = command.registeredArguments[at] ?? command.registeredArguments.at(-1);
+  command.error(`error: ${argument?.name()} is empty`);
 }
 
 function showUsageAfterErrors(command: Command): void {

@@ -49,8 +49,16 @@ async function writeAll(to: number, bytes: Buffer): Promise<void> {
   }
 }
 
+/** Characters of each end of a message that is cut. */
+const END = 1000;
+
+/** Cuts out the middle of a message that repeats a very long value. */
+export const shorten = (message: string): string =>
+  message.length > 2 * END ? `${message.slice(0, END)} … ${message.slice(-END)}` : message;
+
 /** Prints an error on standard error. */
-export function printError(json: boolean, code: string, message: string): Promise<void> {
+export function printError(json: boolean, code: string, text: string): Promise<void> {
+  const message = shorten(text);
   const label = colorsOf(process.stderr).red("error:");
   return print(json ? printableJson({ error: { code, message } }) : `${label} ${printable(message)}`, STDERR);
 }

@@ -61,7 +61,7 @@ describe("without a change, on one database,", () => {
     [["play", "list", "alice", "--podcast", "https://a.example/", "--podcast=https://b.example/"], 2],
     [["deletion", "list", "--status", "PENDING", "--status", "FAILURE"], 2],
     [["user", "create", "alice"], 1],
-    [["user", "delete", "", "--yes"], 4],
+    [["user", "delete", "", "--yes"], 2],
     [["token", "issue", "nobody"], 4],
     [["token", "issue", "alice", "--expires", "tomorrow"], 2],
     [["token", "issue", "alice", "--expires", "2001-01-31"], 2],
@@ -328,4 +328,29 @@ test.each<[string[], string]>([
   expect([code, err]).toEqual([2, expect.stringContaining(`error: ${message}`)]);
   const { json } = await program.run([...words, "--json"]);
   expect(json).toEqual({ error: { code: "usage", message: expect.stringContaining(message) } });
+});
+
+test.each(["user create", "completion", "token issue ann --expires", "help"])(
+  "an error shows the ends of a value of 100 KB: %s",
+  async (command) => {
+    const words = command.split(" ");
+    const { err } = await program.run([...words, `begin ${"x".repeat(100_000)} end`]);
+    expect(err).toMatch(/^error: .*begin x+ … x+ end/);
+    expect(err.length).toBeLessThan(3000);
+    const { json } = await program.run([...words, "x".repeat(100_000), "--json"]);
+    expect(json.error.message.length).toBeLessThan(3000);
+  },
+);
+
+test.each([
+  [["user", "create", ""], "name"],
+  [["user", "rename", "ann", ""], "new-name"],
+  [["token", "list", ""], "user"],
+  [["device", "forget", "ann", ""], "id"],
+  [["subscription", "add", "ann", "https://a.example/feed", " "], "url"],
+  [["import", "ann", ""], "file"],
+  [["backup", "create", ""], "file"],
+])("%j, as of a variable that is not set, names the argument that is empty", async (words, name) => {
+  const { code, err } = await program.run(words);
+  expect([code, err]).toEqual([2, expect.stringContaining(`error: ${name} is empty\nUsage: podkeep ${words[0]} `)]);
 });
