@@ -30,7 +30,11 @@ export function findProblems(
   const problems = [...findStrays(env), ...files.flatMap(findMistakes)];
   try {
     const settings = readConfig(flags, env, files);
-    return { settings, problems: [...problems, ...findTrustInAll(settings.config)] };
+    const zone = files.map(({ variables }) => variables["TZ"]).find(Boolean) ?? env["TZ"];
+    return {
+      settings,
+      problems: [...problems, ...findTrustInAll(settings.config), ...findUnknownZone(settings.config, zone)],
+    };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return { settings: null, problems: [...problems, error.message] };
@@ -45,6 +49,24 @@ export const findTrustInAll = ({ trusted_proxies }: Pick<Config, "trusted_proxie
       const setting = `${envNameOf("trusted_proxies")}="${range}"`;
       return `${setting} lets every client choose the address that limits count; give the proxy's address`;
     });
+
+/** A time zone that the runtime does not know, as those of POSIX such as CET-1CEST: it takes UTC then. */
+export function findUnknownZone(
+  { backup_schedule }: Pick<Config, "backup_schedule">,
+  zone: string | undefined,
+): string[] {
+  if (backup_schedule === undefined || !zone || isZone(zone.replace(/^:/, ""))) return [];
+  const schedule = envNameOf("backup_schedule");
+  return [`TZ="${zone}" is not the name of a time zone, so ${schedule} counts in UTC (example: Europe/Berlin)`];
+}
+
+function isZone(timeZone: string): boolean {
+  try {
+    return Boolean(new Intl.DateTimeFormat("en", { timeZone }));
+  } catch {
+    return false;
+  }
+}
 
 const DIRECTORIES: SettingName[] = ["data_dir", "backup_dir"];
 

@@ -93,6 +93,24 @@ test("trust in every address, which lets clients choose their own, is reported, 
   expect(await some.run(["config", "check"])).toMatchObject({ code: 0, err: "" });
 });
 
+test("a time zone that is none is reported if backups have a schedule, and the server warns", async () => {
+  const schedule = "PODKEEP_BACKUP_SCHEDULE=30 3 * * *";
+  const text =
+    'TZ="Nonsense" is not the name of a time zone, so PODKEEP_BACKUP_SCHEDULE counts in UTC (example: Europe/Berlin)';
+  const program = withVariables("TZ=Nonsense", schedule);
+  expect(await program.run(["config", "check"])).toMatchObject({ code: 3, err: `error: ${text}\n` });
+  const server = await program.serve();
+  await server.stop();
+  expect(JSON.parse(server.log.split("\n")[0] ?? "")).toMatchObject({ level: "warn", msg: text });
+  for (const [zone, ...more] of [
+    ["Nonsense"],
+    ["Europe/Berlin", schedule],
+    [":Europe/Berlin", schedule],
+    ["", schedule],
+  ])
+    expect(await withVariables(`TZ=${zone}`, ...more).run(["config", "check"])).toMatchObject({ code: 0, err: "" });
+});
+
 test("an unknown variable gets no suggestion, a _FILE variable of a plain setting gets its name", async () => {
   const { err } = await withVariables("PODKEEP_SOMETHING_ELSE=1", "PODKEEP_URL=x", "PODKEEP_PORT_FILE=/run/port").run([
     "config",
