@@ -44,15 +44,18 @@ async function signInAs(
     if (user?.id === actor.user_id) return { actor, name: user.name };
     const signedIn = await nameUser(context, actor);
     if (foldName(inLatin1(signedIn.name)) === foldName(name)) return signedIn;
-    const subject = { token: actor.id ?? "" };
+    const subject = { token: actor.id ?? "", name: signedIn.name };
     attempts.failToken(subject);
-    throw new DomainError("unauthorized", "The token is another user's", { subject });
+    throw new DomainError("unauthorized", `The token is not of the user with this name: ${RENAMED}`, { subject });
   }
   const matches = await context.passwords.check(user, name, password, attempts);
   if (!user || !matches) throw new DomainError("unauthorized", "The name or the password is wrong");
   attempts.succeed(user.id);
   return { actor: actAsUser(user.id, app), name: user.name };
 }
+
+/** What to do if an app names a user who has another name. */
+export const RENAMED = "if the user was renamed, enter the new name in the app";
 
 /** A name as apps send it that write Latin-1, with ? for what that lacks (AntennaPod). */
 const inLatin1 = (name: string) => name.replace(/[^\0-\xff]/gu, "?");

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createLogger, type Logger } from "../../src/log.ts";
 import { actAsUser } from "../../src/services/actor.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
+import { renameUser } from "../../src/services/users.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { openBrowser } from "./browser.ts";
@@ -163,6 +164,30 @@ test("a refused password has the user if there is one, and a token that ended it
   expect(refused[38]).toEqual([429, "user1", undefined, "Too many failed logins"]);
   expect(refused.slice(39).every(([, name]) => name === undefined)).toBe(true);
   expect(refused.at(-1)?.[0]).toBe(429);
+});
+
+test("an app whose user was renamed is told what to enter, by token and by session, and the log names the user", async () => {
+  const path = `/api/2/devices/${user.name}.json`;
+  const { headers } = await server.send("GET", path, { headers: basicAuth(user.name, user.token) });
+  await renameUser(server.app, user.name, "anna");
+  lines = [];
+  const byToken = await server.send("GET", path, { headers: basicAuth(user.name, user.token) });
+  const bySession = await server.send("GET", path, {
+    headers: { Cookie: headers.getSetCookie()[0]?.split(";")[0] ?? "" },
+  });
+  const advice = "if the user was renamed, enter the new name in the app";
+  expect([byToken.status, byToken.body]).toEqual([
+    401,
+    { message: `The token is not of the user with this name: ${advice}` },
+  ]);
+  expect([bySession.status, bySession.body]).toMatchObject([
+    400,
+    { message: `The path names another user: ${advice}` },
+  ]);
+  expect(logged().map((line) => [line.status, line.user, line.token])).toEqual([
+    [401, "anna", user.token.split("_")[1]],
+    [400, "anna", user.token.split("_")[1]],
+  ]);
 });
 
 test("a refused request has its reason, and a 404 outside all routes its path", async () => {

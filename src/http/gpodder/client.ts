@@ -5,6 +5,7 @@ import { foldName } from "../../domain/user-name.ts";
 import { DomainError } from "../../errors.ts";
 import { type Client, identifyClient } from "../../services/clients.ts";
 import { findDeviceOf, isDeviceId } from "../../services/devices.ts";
+import { RENAMED } from "../../services/sign-in.ts";
 import { appNamed } from "../apps.ts";
 import type { HttpEnv } from "../env.ts";
 import { nameDevice } from "../sign-in.ts";
@@ -22,7 +23,7 @@ export const requireUserInPath: MiddlewareHandler<HttpEnv> = (c, next) => {
   const named = foldName(c.req.param("user") ?? "");
   const name = foldName(c.get("userName"));
   if (named !== name && named.replace(EXTENSION, "") !== name) {
-    throw new DomainError("invalid", "The path names another user", { details: ["path: another user"] });
+    throw new DomainError("invalid", `The path names another user: ${RENAMED}`, { details: ["path: another user"] });
   }
   return next();
 };
