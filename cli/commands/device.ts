@@ -1,6 +1,8 @@
 // `podkeep device`: lists, renames and forgets the devices of apps.
 import type { Command } from "commander";
-import { actAsAdmin } from "../../src/services/actor.ts";
+import type { App } from "../../src/app.ts";
+import { DomainError } from "../../src/errors.ts";
+import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
 import { forgetDevice, listAllDevices, listDevices, renameDevice } from "../../src/services/devices.ts";
 import { listRefusals, listRefusalsOfAll } from "../../src/services/refusals.ts";
 import { requireUser } from "../../src/services/users.ts";
@@ -90,13 +92,21 @@ const ofNoDevice = (refusal: Refusal) => ({
   refusal,
 });
 
+/** Runs `work` on a device of the user. @throws DomainError "not_found" */
+const withDevice = <T>(command: Command, user: string, id: string, work: (app: App, actor: Actor) => Promise<T>) =>
+  withUser(command, user, async (app, actor) => {
+    if (!(await listDevices(app, actor)).some((device) => device.id === id))
+      throw new DomainError("not_found", `There is no device ${id}: podkeep device list ${user} shows the ids`);
+    return work(app, actor);
+  });
+
 async function rename(user: string, id: string, name: string, command: Command): Promise<void> {
-  const { caption } = await withUser(command, user, (app, actor) => renameDevice(app, actor, id, name));
+  const { caption } = await withDevice(command, user, id, (app, actor) => renameDevice(app, actor, id, name));
   await printResult(command, { id, name: caption }, () => `Renamed device ${id} to ${caption}`);
 }
 
 async function forget(user: string, id: string, yes: boolean | undefined, command: Command): Promise<void> {
-  await withUser(command, user, async (app, actor) => {
+  await withDevice(command, user, id, async (app, actor) => {
     await confirm(`Delete device ${id} of ${user}?`, yes);
     await forgetDevice(app, actor, id);
   });

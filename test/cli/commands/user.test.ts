@@ -196,6 +196,14 @@ test("devices are listed, renamed and forgotten", async () => {
   for (const name of [" ", "n".repeat(201)])
     expect((await podkeep.run(["device", "rename", "ann", "phone.1", name])).code).toBe(2);
   expect((await podkeep.run(["device", "forget", "ann", "phone.1"])).code).toBe(2);
+  for (const words of [
+    ["forget", "ann", "phone.2"],
+    ["rename", "ann", "phone.2", "My phone"],
+  ])
+    expect(await podkeep.run(["device", ...words])).toMatchObject({
+      code: 4,
+      err: "error: There is no device phone.2: podkeep device list ann shows the ids\n",
+    });
   expect((await podkeep.run(["device", "forget", "ann", "phone.1", "--yes"])).code).toBe(0);
   for (const args of [
     ["list", "nobody"],
