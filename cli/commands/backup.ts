@@ -1,5 +1,4 @@
 // `podkeep backup`: create, list, verify, restore, prune.
-import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { systemClock } from "../../src/clock.ts";
 import { describeLocation } from "../../src/config/location.ts";
@@ -96,10 +95,9 @@ function describe({
 async function restoreOne(command: Command, file: string, yes?: boolean): Promise<void> {
   const { restoreBackup } = await import("../../src/backups/restore.ts");
   const { config } = settingsOf(command);
-  if ("file" in config.location && existsSync(config.location.file)) {
-    await confirm(`Replace the data in ${describeLocation(config.location)} with ${file}?`, yes);
-  }
-  const restored = await restoreBackup(config, systemClock, file);
+  const restored = await restoreBackup(config, systemClock, file, () =>
+    confirm(`Replace the data in ${describeLocation(config.location)} with ${file}?`, yes),
+  );
   const lines = [`Restored ${restored.file} into ${describeLocation(config.location)}`, describe(restored)];
   if (restored.replaced) lines.push(`The old data is in ${restored.replaced}`);
   if (restored.ahead !== null)

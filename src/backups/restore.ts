@@ -67,15 +67,22 @@ interface Restored extends Contents {
  * may have seen, so that apps that are ahead of the backup get everything again. If the old data can be read, a token
  * that was revoked since stays revoked, a user who was deleted since comes back without tokens and password, and the
  * history goes on from that of the old data.
+ * @param confirm called before data is replaced
  * @throws DomainError "conflict" if a server uses the data directory, "config" if the database is a symbolic link,
  * "unavailable" if the backup's directory doesn't respond, and as `checkCopy` does; then nothing was changed
  */
-export async function restoreBackup(config: Config, clock: Clock, file: string): Promise<Restored> {
+export async function restoreBackup(
+  config: Config,
+  clock: Clock,
+  file: string,
+  confirm: () => Promise<void> = async () => {},
+): Promise<Restored> {
   const current = requireFile(config);
   const staged = stagedFile(current);
   refuseLink(current);
   await requireResponse(dirname(file));
   refuseInUse(file);
+  if (existsSync(current)) await confirm();
   // Before root becomes the directory's owner, who may not read it.
   const backup = openSync(file, "r");
   const unlock = lockDirectory(config.data_dir, "restore");

@@ -92,6 +92,7 @@ test("a restore asks before it replaces data, and does not ask if there is none"
   await backup("create", file);
   const before = statSync(join(folder, "podkeep.db")).ino;
   expect(await backup("restore", file)).toMatchObject({ code: 2, err: expect.stringContaining("--yes") });
+  expect(await backup("restore", "missing.db")).toMatchObject({ code: 4, err: "error: There is no file missing.db\n" });
   const asked = podkeep.spawnOnTerminal(["backup", "restore", file, "--data-dir", folder]);
   await asked.screen(/Replace the data in .* with .*copy\.db\? \[y\/N\]/);
   asked.type("n\n");
