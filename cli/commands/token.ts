@@ -8,7 +8,7 @@ import { actAsAdmin, type Scope } from "../../src/services/actor.ts";
 import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
 import { ADDRESS_SETTINGS, addSettings, flagsOf, serviceFiles } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { formatTime, layPairs, layTable, printResult, toDay } from "../terminal/output.ts";
+import { formatTime, layPairs, layTable, printResult, requireOutput, toDay } from "../terminal/output.ts";
 import { readFuture, type TypedTime } from "../terminal/times.ts";
 import { withApp } from "../with-app.ts";
 
@@ -51,6 +51,7 @@ async function issue(
   { label = "", scope, expires, qr, header }: IssueOptions,
   command: Command,
 ): Promise<void> {
+  requireOutput();
   // Before the command becomes the service's account.
   const start = startOfServer(command);
   const issued = await withApp(command, (app) => {

@@ -13,7 +13,7 @@ import { checkLabel } from "../../src/services/tokens.ts";
 import { createUser, deleteUser, listUsers, renameUser, requireUser } from "../../src/services/users.ts";
 import { ADDRESS_SETTINGS, addSettings } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { formatPast, formatTime, layPairs, layTable, printResult, toDay } from "../terminal/output.ts";
+import { formatPast, formatTime, layPairs, layTable, printResult, requireOutput, toDay } from "../terminal/output.ts";
 import { addPasswordOptions, type PasswordOptions, readPassword } from "../terminal/password.ts";
 import { withApp, withUser } from "../with-app.ts";
 import { adviseOnAddress, issueFor, layToken, startOfServer } from "./token.ts";
@@ -77,6 +77,7 @@ interface NewPasswordOptions extends PasswordOptions {
 async function create(name: string, options: CreateOptions, command: Command): Promise<void> {
   const { password, passwordStdin, generate, invite, token: label } = options;
   if (label !== undefined) checkLabel(label);
+  if (label !== undefined || invite || generate) requireOutput();
   const set = password || passwordStdin || generate ? await readPassword(options) : null;
   const start = startOfServer(command);
   const made = await withApp(
@@ -138,6 +139,7 @@ const layLink = ({ url, expires, remarks }: Awaited<ReturnType<typeof linkFor>>)
   ]);
 
 async function changePassword(name: string, options: NewPasswordOptions, command: Command): Promise<void> {
+  if (options.link || options.generate) requireOutput();
   if (options.link) {
     const start = startOfServer(command);
     const link = await withUser(command, name, (app, actor) => linkFor(app, actor, start));

@@ -1,5 +1,5 @@
 // Output of commands: tables on a terminal, tab-separated lines elsewhere, JSON with --json.
-import { writeSync } from "node:fs";
+import { fstatSync, statSync, writeSync } from "node:fs";
 import type { Command } from "commander";
 import { colorsOf } from "../../src/colors.ts";
 import { printable, printableJson } from "../../src/domain/printable.ts";
@@ -47,6 +47,16 @@ async function writeAll(to: number, bytes: Buffer): Promise<void> {
       await Bun.sleep(PAUSE);
     }
   }
+}
+
+/**
+ * Refuses an output in which a secret that is shown once is lost. For a closed one the runtime opens /dev/null.
+ * @throws DomainError "invalid"
+ */
+export function requireOutput(): void {
+  if (fstatSync(STDOUT).rdev !== statSync("/dev/null").rdev) return;
+  const reason = "The output is closed or /dev/null, where what it shows once would be lost";
+  throw new DomainError("invalid", `${reason}. Nothing was changed`);
 }
 
 /** Characters of each end of a message that is cut. */

@@ -14,7 +14,7 @@ import { saveRefusal } from "../../../src/store/refusals.ts";
 import { UNLIMITED } from "../../support/attempts.ts";
 import { CAN_MOUNT, mountDisk, unmountDisks } from "../../support/disk.ts";
 import { PATIENCE, until } from "../../support/patience.ts";
-import { openProgram, SOURCE } from "../../support/program.ts";
+import { openProgram, PROGRAM, SOURCE } from "../../support/program.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -239,4 +239,31 @@ test("the list of devices says what was refused last", async () => {
   const { out } = await podkeep.run(["device", "list", "ann"]);
   expect(out).toContain("\t401 The token was revoked\t");
   expect(out).toMatch(/^ann\t-\tKasts\t-\t-\t-\t2026-01-02\S*\t401 Wrong\t-$/m);
+});
+
+test.each([
+  "token issue ann",
+  "user create bob --token phone",
+  "user create bob --invite",
+  "user create bob --generate",
+  "user password ann --link",
+  "user password ann --generate",
+])("%s makes nothing if its output is closed or /dev/null, where a secret is lost", async (words) => {
+  await podkeep.run(["user", "create", "ann"]);
+  for (const output of ["-", "/dev/null"]) {
+    const closed = ["bash", "-c", `exec "$@" >${output === "-" ? "&-" : output}`, "bash"];
+    const { exitCode, stderr } = Bun.spawnSync([
+      ...closed,
+      ...PROGRAM,
+      ...words.split(" "),
+      "--data-dir",
+      podkeep.data,
+    ]);
+    expect([exitCode, stderr.toString()]).toEqual([
+      2,
+      "error: The output is closed or /dev/null, where what it shows once would be lost. Nothing was changed\n",
+    ]);
+  }
+  const users = (await podkeep.run(["user", "list", "--json"])).json;
+  expect(users).toMatchObject([{ name: "ann", tokens: 0, has_password: false }]);
 });
