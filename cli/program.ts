@@ -47,7 +47,7 @@ export async function createProgram(json: boolean, output: OutputConfiguration, 
   const one = called === "help" ? undefined : COMMANDS.get(called);
   for (const load of one ? [one] : COMMANDS.values()) (await load())(program);
   showUsageAfterErrors(program);
-  refuseRepetitions(program);
+  refuseSlips(program);
   program.hook("preAction", (_, command) => refuseEmpty(command));
   return program.addHelpText(
     "after",
@@ -55,16 +55,17 @@ export async function createProgram(json: boolean, output: OutputConfiguration, 
   );
 }
 
-/** Refuses options that are given two values, of which only the last would count. */
-function refuseRepetitions(command: Command): void {
+/** Refuses options that are given two values, of which only the last would count, and those that take the next option for one. */
+function refuseSlips(command: Command): void {
   for (const option of command.options.filter(({ required }) => required)) {
     let before: unknown;
     command.on(`option:${option.name()}`, (value) => {
+      if (String(value).startsWith("--")) command.error(`error: option '${option.flags}' argument missing`);
       if (before !== undefined) command.error(`error: ${option.long} is given twice, and takes one value`);
       before = value;
     });
   }
-  for (const inner of command.commands) refuseRepetitions(inner);
+  for (const inner of command.commands) refuseSlips(inner);
 }
 
 /** Refuses empty arguments, such as those of a script whose variable is not set. */

@@ -354,3 +354,11 @@ test.each([
   const { code, err } = await program.run(words);
   expect([code, err]).toEqual([2, expect.stringContaining(`error: ${name} is empty\nUsage: podkeep ${words[0]} `)]);
 });
+
+test("an option whose value is forgotten does not take the next option for it", async () => {
+  const { code, err } = await program.run(["user", "create", "ann", "--token", "--generate"]);
+  expect([code, err]).toEqual([2, expect.stringContaining("error: option '--token <label>' argument missing\n")]);
+  const { json } = await program.run(["serve", "--backup-dir", "--json"]);
+  expect(json.error.message).toBe("option '--backup-dir <value>' argument missing");
+  expect((await program.run(["user", "list"])).code).toBe(3);
+});
