@@ -7,16 +7,15 @@ import { codeOf, DomainError, reasonOf } from "../src/errors.ts";
 export const MOST_BYTES = 256 * 1024 * 1024;
 
 /**
- * Reads a file; "-" is standard input.
+ * Reads a file of at most `most` bytes; "-" is standard input.
  * @throws DomainError "not_found", "invalid" if it can't be read, "too_large"
  */
-export async function readInput(file: string): Promise<Uint8Array> {
-  const bytes = await readUpTo(file === "-" ? Bun.stdin.stream() : createReadStream(file), MOST_BYTES).catch(
-    (error) => {
-      const missing = codeOf(error) === "ENOENT";
-      throw new DomainError(missing ? "not_found" : "invalid", `${file} can't be read: ${reasonOf(error)}`);
-    },
-  );
-  if (bytes === null) throw new DomainError("too_large", `${file} is larger than ${sizeText(MOST_BYTES)}`);
+export async function readInput(file: string, most = MOST_BYTES): Promise<Uint8Array> {
+  const [name, stream] = file === "-" ? ["Standard input", Bun.stdin.stream()] : [file, createReadStream(file)];
+  const bytes = await readUpTo(stream, most).catch((error) => {
+    const missing = codeOf(error) === "ENOENT";
+    throw new DomainError(missing ? "not_found" : "invalid", `${name} can't be read: ${reasonOf(error)}`);
+  });
+  if (bytes === null) throw new DomainError("too_large", `${name} is larger than ${sizeText(most)}`);
   return bytes;
 }

@@ -1,9 +1,11 @@
 // Passwords that are typed, read from standard input, or generated.
+import { isUtf8 } from "node:buffer";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { type Command, Option } from "commander";
 import { DomainError, isRefusal } from "../../src/errors.ts";
 import { generatePassphrase, requireGoodPassword } from "../../src/services/passwords.ts";
+import { readInput } from "../input-file.ts";
 import { ask } from "./question.ts";
 
 export interface PasswordOptions {
@@ -38,8 +40,17 @@ export async function askPassword(passwordStdin: boolean | undefined): Promise<s
   return askUnseen("Password: ");
 }
 
-/** Standard input without its end of line. */
-const readLine = async () => (await Bun.stdin.text()).replace(/\r?\n$/, "");
+/** Bytes of standard input; a token has 50. */
+const MOST_BYTES = 16 * 1024;
+
+/** Standard input without its end of line. @throws DomainError "invalid", "too_large" */
+async function readLine(): Promise<string> {
+  const bytes = await readInput("-", MOST_BYTES);
+  if (!isUtf8(bytes)) throw new DomainError("invalid", "The password on standard input is not UTF-8");
+  const line = new TextDecoder().decode(bytes).replace(/\r?\n$/, "");
+  if (line === "") throw new DomainError("invalid", "Standard input has no password");
+  return line;
+}
 
 /** How often a new password is asked for. */
 const MOST_TRIES = 5;

@@ -267,3 +267,18 @@ test.each([
   const users = (await podkeep.run(["user", "list", "--json"])).json;
   expect(users).toMatchObject([{ name: "ann", tokens: 0, has_password: false }]);
 });
+
+test.each([
+  ["</dev/null", "Standard input has no password"],
+  ["<&-", "Standard input has no password"],
+  ["</", "Standard input can't be read: it is a directory"],
+  ["</dev/zero", "Standard input is larger than 16 KB"],
+  ["< <(printf 'gr\\xfc\\xdfe an alle')", "The password on standard input is not UTF-8"],
+])("a password from %s is refused, and says why", async (input, reason) => {
+  await podkeep.run(["user", "create", "ann"]);
+  for (const words of ["user password ann", "import ann --from http://127.0.0.1:1"]) {
+    const shell = ["bash", "-c", `exec "$@" ${input}`, "bash", ...PROGRAM, ...words.split(" "), "--password-stdin"];
+    const { exitCode, stderr } = Bun.spawnSync([...shell, "--data-dir", podkeep.data]);
+    expect([exitCode, stderr.toString()]).toEqual([reason.includes("larger") ? 1 : 2, `error: ${reason}\n`]);
+  }
+});
