@@ -29,7 +29,7 @@ export function respondToError({ code, message, extras }: DomainError, c: Contex
   if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
   if (status === 401)
     c.header("WWW-Authenticate", `Bearer realm="podkeep"${challenge ? `, error="${challenge}"` : ""}`);
-  const description = code === "unavailable" ? "Try again later" : [message, ...(details ?? [])].join("; ");
+  const description = code === "unavailable" ? "Try again later" : (details ?? [message]).join("; ");
   return c.json({ error, description } satisfies ErrorBody, status);
 }
 
