@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readlinkSync,
   renameSync,
   rmdirSync,
   statSync,
@@ -64,6 +65,11 @@ describe("making a backup", () => {
     writeFileSync(inDirectory("diary.txt"), "dear diary");
     await expect(backup(inDirectory("diary.txt"))).rejects.toThrow("exists already");
     expect(statSync(inDirectory("diary.txt")).size).toBe(10);
+    symlinkSync("unmounted/latest.db", inDirectory("latest.db"));
+    await expect(backup(inDirectory("latest.db"))).rejects.toThrow(
+      `latest.db is a symbolic link to ${inDirectory("unmounted/latest.db")}, which does not exist`,
+    );
+    expect(readlinkSync(inDirectory("latest.db"))).toBe("unmounted/latest.db");
   });
 
   test("if the backup directory can't be written, the error says why", async () => {

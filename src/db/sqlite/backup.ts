@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { codeOf, DomainError, isDiskFull, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
 import { ownerName } from "./directory-owner.ts";
-import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, flush, isOurs } from "./file.ts";
+import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, flush, isOurs, linkTarget } from "./file.ts";
 import { reasonIn } from "./file-system.ts";
 import { choosePageSize } from "./page-size.ts";
 
@@ -29,6 +29,9 @@ export function copyDatabase(file: string, to: string): Contents {
   if (existsSync(to)) throw new DomainError("conflict", `${to} exists already: choose another name`);
   const partial = `${to}.partial`;
   try {
+    const target = linkTarget(to);
+    if (target !== null)
+      throw new DomainError("conflict", `${to} is a symbolic link to ${target}, which does not exist`);
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
     for (let attempt = 1; ; attempt++) {
       rmSync(partial, { force: true });
