@@ -4,6 +4,7 @@ import type { App } from "../../src/app.ts";
 import { appUrl, isLocal } from "../../src/config/app-url.ts";
 import { describeLocation } from "../../src/config/location.ts";
 import type { Start } from "../../src/config/program.ts";
+import { foldName } from "../../src/domain/user-name.ts";
 import { DomainError, messageOf } from "../../src/errors.ts";
 import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
 import { createPasswordLink } from "../../src/services/password-links.ts";
@@ -175,11 +176,13 @@ async function signOut(name: string, command: Command): Promise<void> {
 
 async function rename(name: string, to: string, command: Command): Promise<void> {
   await withApp(command, (app) => renameUser(app, name, to));
-  await printResult(command, { name: to, before: name }, () =>
-    name === to
-      ? `${name} has that name already`
-      : `Renamed ${name} to ${to}. Apps with the user name ${name} need the new one; tokens stay valid`,
-  );
+  await printResult(command, { name: to, before: name }, () => {
+    if (name === to) return `${name} has that name already`;
+    const done = `Renamed ${name} to ${to}`;
+    // Names are compared without case.
+    if (foldName(name) === foldName(to)) return done;
+    return `${done}. Apps with the user name ${name} need the new one; tokens stay valid`;
+  });
 }
 
 async function list(command: Command): Promise<void> {

@@ -169,6 +169,8 @@ test("a user is renamed, with everything that belongs to the user", async () => 
   await podkeep.run(["user", "create", "bob"]);
   const { out } = await podkeep.run(["user", "rename", "ANN", "Anna"]);
   expect(out).toBe("Renamed ANN to Anna. Apps with the user name ANN need the new one; tokens stay valid\n");
+  expect((await podkeep.run(["user", "rename", "Anna", "ANNA"])).out).toBe("Renamed Anna to ANNA\n");
+  expect((await podkeep.run(["user", "rename", "anna", "Anna"])).code).toBe(0);
   const same = await podkeep.run(["user", "rename", "Anna", "Anna"]);
   expect(same).toMatchObject({ code: 0, out: "Anna has that name already\n" });
   expect((await podkeep.run(["user", "rename", "anna", "anna"])).code).toBe(0);
