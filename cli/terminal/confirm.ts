@@ -11,6 +11,7 @@ export async function confirm(question: string, yes: boolean | undefined): Promi
   if (yes) return;
   if (!process.stdin.isTTY) throw new DomainError("invalid", "There is no terminal to ask on: add --yes");
   const reader = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = (await ask(reader, `${question} [y/N] `)) ?? "";
-  if (!/^y(es)?$/i.test(answer.trim())) throw new DomainError("conflict", "Nothing was changed");
+  const answer = await ask(reader, `${question} [y/N] `);
+  if (answer === null) process.stderr.write("\n");
+  if (!/^y(es)?$/i.test(answer?.trim() ?? "")) throw new DomainError("conflict", "Nothing was changed");
 }

@@ -66,11 +66,13 @@ const END = 1000;
 export const shorten = (message: string): string =>
   message.length > 2 * END ? `${message.slice(0, END)} … ${message.slice(-END)}` : message;
 
-/** Prints an error on standard error. */
+/** Prints an error on standard error, in place of an unfinished line of progress. */
 export function printError(json: boolean, code: string, text: string): Promise<void> {
   const message = shorten(text);
+  const start = process.stderr.isTTY ? "\r\x1b[K" : "";
   const label = colorsOf(process.stderr).red("error:");
-  return print(json ? printableJson({ error: { code, message } }) : `${label} ${printable(message)}`, STDERR);
+  const line = json ? printableJson({ error: { code, message } }) : `${label} ${printable(message)}`;
+  return print(start + line, STDERR);
 }
 
 /**

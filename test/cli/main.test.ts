@@ -156,6 +156,18 @@ test.skipIf(!CAN_MOUNT)(
   },
 );
 
+test.skipIf(!CAN_MOUNT)("an error takes the place of the progress on a terminal", async () => {
+  const here = ["--data-dir", mountDisk("size=3m")];
+  await program.run(["user", "create", "alice", ...here]);
+  const outlines = Array.from({ length: 3000 }, (_, n) => `<outline xmlUrl="https://a.example/${n}"/>`);
+  const file = join(program.folder, "list.opml");
+  writeFileSync(file, `<opml><body>${outlines.join("")}</body></opml>`);
+  const { shown } = await program
+    .spawnOnTerminal(["opml", "import", "alice", file, ...here], { NO_COLOR: "1" })
+    .ended();
+  expect(shown).toContain(" of 3000 podcasts\r\x1b[Kerror: The database can't be used now: the disk is full.");
+});
+
 test.each([
   ["HTML", "<html></html>"],
   ["JSON", '{"subscriptions": []}'],

@@ -73,6 +73,10 @@ test("deleting asks first and needs a yes", async () => {
   refused.type("n\n");
   expect((await refused.ended()).code).toBe(1);
   expect((await program.run(["user", "list", "--json"])).json).toHaveLength(1);
+  const interrupted = program.spawnOnTerminal(["user", "delete", "alice"]);
+  await interrupted.screen(/y\/N/);
+  interrupted.type("\x03");
+  expect(Bun.stripANSI((await interrupted.ended()).shown)).toMatch(/y\/N\] \r\n\r?error: Nothing/);
   const agreed = program.spawnOnTerminal(["user", "delete", "alice"]);
   await agreed.screen(/y\/N/);
   agreed.type("y\n");
