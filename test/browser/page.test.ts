@@ -633,6 +633,12 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.getByLabel("New password").fill(PASSWORD);
     await page.keyboard.press("Enter");
     expect(await problemAt("Current password")).toBe("The current password is wrong.");
+    const { token } = (await program.run(["token", "issue", "ann", "--label", "phone", "--json"])).json;
+    await page.getByLabel("Current password").fill(PASSWORD);
+    await page.getByLabel("New password").fill(token);
+    await page.keyboard.press("Enter");
+    expect(await problemAt("New password")).toStartWith("This is a token: a token is not a password. ");
+    await page.getByLabel("Current password").and(page.locator(":not([aria-invalid])")).waitFor();
     await page.goto("/history/restore?as_of=2001-01-01T00:00&zone=0");
     expect(await problemAt("As of")).toBe("There is no history of that time.");
     forgive(/status of 40[01]/);

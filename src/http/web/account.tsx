@@ -46,12 +46,12 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       const { code, message, extras } = error;
-      const page = (problem: string) => <AccountPage name={c.get("userName")} problem={problem} />;
-      if (code === "unauthorized") return show(c, page(texts.account.wrong), 400);
-      if (code === "invalid") return show(c, page(message), 400);
+      const props = { name: c.get("userName") };
+      if (code === "unauthorized") return show(c, <AccountPage {...props} problem={texts.account.wrong} />, 400);
+      if (code === "invalid") return show(c, <AccountPage {...props} problem={`${message}.`} field="changed" />, 400);
       if (code !== "too_many" || extras.retry_after === undefined) throw error;
       c.header("Retry-After", String(extras.retry_after));
-      return show(c, page(texts.signIn.wait(message, extras.retry_after)), 429);
+      return show(c, <AccountPage {...props} problem={texts.signIn.wait(message, extras.retry_after)} />, 429);
     }
     await beginSession(c, app, shared, actor);
     return c.redirect("/account?changed=1", 303);

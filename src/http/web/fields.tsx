@@ -74,11 +74,11 @@ export function Choice({ name, label, all, options, chosen }: ChoiceProps) {
 interface NewPasswordProps {
   label: string;
   name: string;
-  problem?: string | null;
+  problem?: string | null | undefined;
 }
 
 /** The field of a new password, with the rule; the script shows a button that shows what is typed. */
-export function NewPassword({ label, name, problem = null }: NewPasswordProps) {
+export function NewPassword({ label, name, problem }: NewPasswordProps) {
   const text = texts.choosePassword;
   return (
     <div class="field">

@@ -3,6 +3,7 @@
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
+import { readUserName } from "../../domain/user-name.ts";
 import { isRefusal } from "../../errors.ts";
 import { findPasswordLink, usePasswordLink } from "../../services/password-links.ts";
 import { requireSetupCode, setUp } from "../../services/setup.ts";
@@ -38,7 +39,8 @@ export function serveFirstSteps(http: Hono<HttpEnv>, app: App, shared: Shared): 
         return c.redirect("/connect?new=1", 303);
       } catch (error) {
         if (!isRefusal(error, "invalid")) throw error;
-        return show(c, <SetupPage name={typed.name} problem={`${error.message}.`} />, 400);
+        const field = readUserName(typed.name) ? "password" : "name";
+        return show(c, <SetupPage name={typed.name} problem={`${error.message}.`} field={field} />, 400);
       }
     }),
   );

@@ -60,6 +60,19 @@ test("a bad name or password is explained, and the link still works", async () =
   expect((await browser.submit(path, { name: "ann", password: PASSWORD })).status).toBe(200);
 });
 
+test("whether the name or the password is wrong, the cursor is in that field", async () => {
+  const [browser, path] = [openBrowser(server), await setupPath()];
+  const cursorAfter = async (form: Record<string, string>) => {
+    const { body } = await browser.submit(path, form);
+    const marked = (mark: string) => [...body.matchAll(/<input[^>]*>/g)].filter(([input]) => input.includes(mark));
+    return [marked("autofocus"), marked("aria-invalid")].map((inputs) =>
+      inputs.map(([input]) => /id="(\w+)"/.exec(input)?.[1]),
+    );
+  };
+  expect(await cursorAfter({ name: "a b", password: PASSWORD })).toEqual([["name"], ["name"]]);
+  expect(await cursorAfter({ name: "ann", password: "short" })).toEqual([["password"], ["password"]]);
+});
+
 test("no user can be created without the code, and guesses are limited", async () => {
   await setupPath();
   const statuses = new Set<number>();

@@ -11,9 +11,13 @@ interface AccountProps {
   name: string;
   notice?: string | null;
   problem?: string | null;
+  /** What the problem is about. */
+  field?: PasswordField;
 }
 
-export function AccountPage({ name, notice = null, problem = null }: AccountProps) {
+type PasswordField = "present" | "changed";
+
+export function AccountPage({ name, notice = null, problem = null, field = "present" }: AccountProps) {
   const { account } = texts;
   return (
     <Layout title={account.title} section="account">
@@ -26,7 +30,7 @@ export function AccountPage({ name, notice = null, problem = null }: AccountProp
       <ActionButton action="/sign-out">{account.signOut}</ActionButton>
       <h2>{account.password}</h2>
       {useFrame().byPassword ? (
-        <PasswordAndSessions name={name} problem={problem} />
+        <PasswordAndSessions name={name} problems={{ [field]: problem }} />
       ) : (
         <NeedsPassword>{account.needsPassword}</NeedsPassword>
       )}
@@ -57,8 +61,13 @@ export function AccountPage({ name, notice = null, problem = null }: AccountProp
   );
 }
 
+interface PasswordsProps {
+  name: string;
+  problems: { [field in PasswordField]?: string | null };
+}
+
 /** What a session by token may not change. */
-function PasswordAndSessions({ name, problem }: { name: string; problem: string | null }) {
+function PasswordAndSessions({ name, problems }: PasswordsProps) {
   const { account } = texts;
   return (
     <>
@@ -70,9 +79,9 @@ function PasswordAndSessions({ name, problem }: { name: string; problem: string 
           type="password"
           autocomplete="current-password"
           required
-          {...fieldWith(problem)}
+          {...fieldWith(problems.present)}
         />
-        <NewPassword label={account.changed} name="changed" />
+        <NewPassword label={account.changed} name="changed" problem={problems.changed} />
         <button type="submit">{account.change}</button>
       </form>
       <h2>{account.sessions}</h2>

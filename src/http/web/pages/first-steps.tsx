@@ -5,8 +5,16 @@ import { Field, fieldWith, NewPassword, Problem, UserNameOf, VERBATIM } from "..
 import { Layout } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
-export function SetupPage({ name = "", problem = null }: { name?: string; problem?: string | null }) {
+interface SetupProps {
+  name?: string;
+  problem?: string | null;
+  /** What the problem is about. */
+  field?: "name" | "password";
+}
+
+export function SetupPage({ name = "", problem = null, field = "name" }: SetupProps) {
   const text = texts.setup;
+  const problems = { [field]: problem };
   return (
     <Layout title={text.title}>
       <h1>{text.title}</h1>
@@ -21,10 +29,10 @@ export function SetupPage({ name = "", problem = null }: { name?: string; proble
           {...VERBATIM}
           maxlength={64}
           required
-          {...fieldWith(problem)}
-          autofocus
+          {...fieldWith(problems.name)}
+          autofocus={!problems.password}
         />
-        <NewPassword label={text.password} name="password" />
+        <NewPassword label={text.password} name="password" problem={problems.password} />
         <button type="submit" class="primary">
           {text.submit}
         </button>
