@@ -358,6 +358,11 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.goto("/apps");
     await page.getByRole("button", { name: "Forget Pixel" }).click();
     await page.getByText("No app is connected yet.").waitFor();
+    await page.getByRole("button", { name: /^Sign out .* \(this browser\)$/ }).waitFor();
+    await page.goto("/history");
+    await page.getByRole("button", { name: "Put back: removed 1" }).waitFor();
+    await page.goto("/history/restore");
+    await page.getByRole("link", { name: "Preview: removed 1" }).waitFor();
   });
 
   test("the keyboard alone is enough to sign in and unsubscribe", async () => {

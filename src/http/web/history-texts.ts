@@ -13,6 +13,8 @@ export const history = {
   everybody: "All apps",
   show: "Show",
   putBack: "Put back",
+  /** What screen readers call a button beside several changes. */
+  named: (button: string, changes: string) => `${button}: ${changes}`,
   putThemBack: "Put them back",
   keep: "Keep it so",
   putBackDone: (count: number) =>

@@ -117,6 +117,7 @@ interface PutBackProps {
   to: number;
   text: string;
   kind?: "primary";
+  label?: string;
 }
 
 export function PutBack({ by: { kind, id, label, device }, from, to, text, ...button }: PutBackProps) {

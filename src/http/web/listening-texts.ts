@@ -21,6 +21,7 @@ export const listening = {
   },
   finished: "It is finished.",
   continueHere: "Continue from here",
+  continueAt: (position: string) => `Continue from here: ${position}`,
   markFinished: "Mark as finished",
   setDone: (position: string) => `Set to ${position}. Each app gets it at its next sync.`,
   finishedDone: "Marked as finished. Each app gets it at its next sync.",

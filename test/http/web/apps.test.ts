@@ -235,7 +235,7 @@ test("the page's sessions are listed with their browser, and one can be ended", 
   const other = openBrowser(server, "Mozilla/5.0 (Android 14; Mobile; rv:128.0) Gecko/128.0 Firefox/128.0");
   await other.submit("/sign-in", { name: "ann", password: PASSWORD });
   const { body } = await browser.open("/apps");
-  expect(body.match(/this browser/g)).toHaveLength(1);
+  expect(body.match(/this browser\)</g)).toHaveLength(1);
   const row = body.slice(body.indexOf("Firefox on Android"));
   const end = /action="(\/apps\/sessions\/[a-z2-7]+\/end)"/.exec(row)?.[1] ?? "";
   expect((await other.open(end)).status).toBe(404);

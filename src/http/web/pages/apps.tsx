@@ -192,12 +192,13 @@ function DeviceInfo({ device, open }: { device: Device; open: OpenRow }) {
 function SessionRow({ session, apps, here }: { session: PageSession; apps: ConnectedApp[]; here: boolean }) {
   const text = texts.apps;
   const { id, browser, token_id, created_at, seen_at } = session;
-  const name = browser || text.unknownBrowser;
+  const known = browser || text.unknownBrowser;
+  const name = here ? `${known} (${text.thisBrowser})` : known;
   const token = apps.find((app) => app.id === token_id);
   return (
     <li>
       <div class="grow">
-        <div class="title">{here ? `${name} (${text.thisBrowser})` : name}</div>
+        <div class="title">{name}</div>
         <div class="muted small">
           {text.signedIn} <Time ms={created_at} /> · {text.lastSeen} <Time ms={seen_at} />
           {token && ` · ${text.byToken(token.label || text.noLabel)}`}

@@ -83,6 +83,8 @@ function Filter({ by, podcast, apps }: Pick<HistoryProps, "by" | "podcast"> & { 
 function Group({ group, isMissing }: { group: ChangeGroup; isMissing: boolean }) {
   const { by, at, from, to, counts, changes, lost } = group;
   const { canWrite } = useFrame();
+  const text = texts.history;
+  const summary = summaryOf(counts);
   return (
     <li>
       <details class={canWrite && lost > 0 ? "grow wide" : "grow"}>
@@ -91,17 +93,19 @@ function Group({ group, isMissing }: { group: ChangeGroup; isMissing: boolean })
             <ActorName by={by} />
           </span>
           <span class="muted small">
-            <Time ms={at} format="clock" /> · <u>{summaryOf(counts)}</u>
+            <Time ms={at} format="clock" /> · <u>{summary}</u>
           </span>
         </summary>
         <ChangeList changes={changes} of={sum(counts.values())} />
       </details>
       {canWrite && lost > 0 && (
-        <a class="button" href={previewPath(from)}>
-          {texts.history.restoreBefore}
+        <a class="button" href={previewPath(from)} aria-label={text.named(text.restoreBefore, summary)}>
+          {text.restoreBefore}
         </a>
       )}
-      {canWrite && lost === 0 && isMissing && <PutBack by={by} from={from} to={to} text={texts.history.putBack} />}
+      {canWrite && lost === 0 && isMissing && (
+        <PutBack by={by} from={from} to={to} text={text.putBack} label={text.named(text.putBack, summary)} />
+      )}
     </li>
   );
 }

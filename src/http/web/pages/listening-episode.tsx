@@ -1,5 +1,6 @@
 // One episode: its plays, and setting its position.
 /** @jsxImportSource hono/jsx */
+import { clockOf } from "../../../domain/play-time.ts";
 import { type EpisodePlace, episodeName, isAtEnd } from "../../../services/listening.ts";
 import type { PlayEntry, PlayPosition } from "../../../services/play-list.ts";
 import { nameOf } from "../../../services/podcasts.ts";
@@ -62,7 +63,11 @@ export function EpisodePage({ episode, plays, next, after, notice }: EpisodeProp
               </div>
             </div>
             {canWrite && play.position !== null && play.position > 0 && play.position !== position && (
-              <ActionButton action={`${path}/position`} position={Math.min(play.position, total ?? play.position)}>
+              <ActionButton
+                action={`${path}/position`}
+                position={Math.min(play.position, total ?? play.position)}
+                label={text.continueAt(clockOf(play.position))}
+              >
                 {text.continueHere}
               </ActionButton>
             )}

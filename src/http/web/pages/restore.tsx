@@ -65,7 +65,7 @@ function Moments({ moments }: { moments: ChangeGroup[] }) {
               <Time ms={at} format="clock" />
             </div>
           </div>
-          <a class="button" href={previewPath(from)}>
+          <a class="button" href={previewPath(from)} aria-label={text.named(text.preview, summaryOf(counts))}>
             {text.preview}
           </a>
         </li>
