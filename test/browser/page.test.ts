@@ -260,6 +260,21 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     forgive(/status of 400/);
   });
 
+  test("what was late in the evening is two days ago on the morning after the next, not yesterday", async () => {
+    const hour = new Date().getUTCHours();
+    // Where it is ten in the evening now.
+    const ahead = hour < 10 ? -2 - hour : 22 - hour;
+    const page = await signIn({ locale: "en-GB", timezoneId: `Etc/GMT${ahead < 0 ? "+" : "-"}${Math.abs(ahead)}` });
+    const agoAfter = async (hours: number) => {
+      await page.clock.setFixedTime(Date.now() + hours * 3_600_000);
+      await page.goto("/apps");
+      return page.locator("time").first().textContent();
+    };
+    expect(await agoAfter(26)).toBe("2 days ago");
+    expect(await agoAfter(26 + 24)).toBe("3 days ago");
+    expect(await agoAfter(23)).toBe("23 hours ago");
+  });
+
   test("a date in a right-to-left language is in order on a page in English", async () => {
     const page = await signIn({ locale: "ar-AE" });
     await importList(page);

@@ -11,9 +11,12 @@ const UNITS = [
   ["minute", 60],
 ];
 
+/** By the calendar: words such as "yesterday" are about that. */
+const daysTo = (date) => Math.round((new Date(date).setHours(0, 0, 0, 0) - new Date().setHours(0, 0, 0, 0)) / 86400000);
+
 /** "today 18:02" or "yesterday 18:02"; nothing for earlier days. */
 function clock(date) {
-  const days = Math.round((new Date(date).setHours(0, 0, 0, 0) - new Date().setHours(0, 0, 0, 0)) / 86400000);
+  const days = daysTo(date);
   if (days < -1 || days > 0) return;
   return `${relative.format(days, "day")} ${date.toLocaleTimeString(undefined, { timeStyle: "short" })}`;
 }
@@ -31,7 +34,8 @@ for (const element of document.querySelectorAll("time")) {
   else if (format === "clock") element.textContent = clock(date) ?? exact;
   else if (Math.abs(ago) > 7 * 86400) element.textContent = exact;
   else {
-    element.textContent = unit ? relative.format(Math.round(ago / unit[1]), unit[0]) : relative.format(0, "second");
+    const [name, seconds] = unit ?? ["second", Number.POSITIVE_INFINITY];
+    element.textContent = relative.format(name === "day" ? daysTo(date) : Math.trunc(ago / seconds), name);
     // The title is for pointers; screen readers say this.
     element.ariaLabel = `${element.textContent}, ${exact}`;
   }
