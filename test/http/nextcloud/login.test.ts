@@ -167,6 +167,19 @@ test("an app that was denied gets nothing", async () => {
   expect((await poll(flow)).status).toBe(404);
 });
 
+test("an app is not allowed as another user than its page said, if somebody else has signed in in another tab", async () => {
+  const flow = await start();
+  expect((await browser.open(pathOf(flow))).body).toContain('name="user" value="ann"');
+  const bob = await server.user("bob");
+  await setPassword(server.app, await actAsAdmin(server.app, "bob", "test"), PASSWORD);
+  const other = await signedIn(server, { ...bob, token: PASSWORD });
+  const asked = await other.submit(pathOf(flow), { user: "ann" });
+  expect(asked.body).toContain("wants to connect to podkeep as bob.");
+  expect((await poll(flow)).status).toBe(404);
+  await other.submit(pathOf(flow), { user: "bob" });
+  expect((await poll(flow)).body).toMatchObject({ loginName: "bob" });
+});
+
 test("an app that its user has allowed can't be denied or allowed by somebody else", async () => {
   const flow = await start();
   await allow(flow);
