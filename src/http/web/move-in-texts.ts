@@ -11,7 +11,7 @@ export const moveIn = {
   servers: "From another server, such as gpodder.net or Nextcloud: the admin runs podkeep import.",
   file: "File",
   show: "Show what it has",
-  noFile: "Choose a file first.",
+  noFile: "There is no file, or an empty one. Choose another one.",
   bad: (reason: string) => `Nothing was added. ${reason}.`,
   preview: (source: string) => `From ${source}`,
   podcasts: (added: number, present: number) =>

@@ -105,7 +105,7 @@ export const texts = {
       `${plural(added, "podcast")} added, ${present} there already${failed > 0 ? `, ${failed} failed:` : "."}`,
     badUrl: (reason: string) => `This feed URL can't be added: ${reason}.`,
     badFile: (reason: string) => `Nothing was imported. ${reason}.`,
-    noFile: "Choose an OPML file.",
+    noFile: "There is no file, or an empty one. Choose an OPML file.",
     tooMany: (count: number, most: number) =>
       `Nothing was imported. The file has ${count} podcasts, and ${most} can be imported at once: do it in parts.`,
     moveIn: "Move in with play positions, from a file of AntennaPod, gPodder or podkeep",

@@ -73,8 +73,8 @@ test("the account leads to a form, a file to what it has, and a second step adds
 });
 
 test.each<[string, File | string, string]>([
-  ["no file", "", "Choose a file first."],
-  ["an empty file", new File([], "x"), "Choose a file first."],
+  ["no file", "", "There is no file"],
+  ["an empty file", new File([], "x"), "or an empty one. Choose another one."],
   ["text", new File(["hello"], "x.db"), ">Nothing was added. The file is none of those that podkeep reads: OPML"],
   ["half a list", new File([`<opml><body><outline xmlUrl="${FEED}"/>`], "x"), "The OPML file is cut off"],
   ["a damaged database", new File([`SQLite format 3\0${"x".repeat(9000)}`], "x"), "The database is damaged"],

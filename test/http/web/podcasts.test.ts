@@ -203,7 +203,7 @@ test("an import says which podcasts it could not add, and why, without their fee
 
 for (const [name, file, reason] of [
   ["no file", undefined, "Choose an OPML file."],
-  ["an empty file", new File([], "x"), "Choose an OPML file."],
+  ["an empty file", new File([], "x"), "or an empty one. Choose an OPML file."],
   ["a picture", new File([new Uint8Array(100)], "x.png"), "Nothing was imported."],
   ["a database", new File(["SQLite format 3\0"], "x.db"), 'href="/account/move-in"'],
   ["a file cut off", new File(["<opml><body><outline"], "x"), "Nothing was imported."],
