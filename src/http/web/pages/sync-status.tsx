@@ -33,7 +33,7 @@ export function SyncStatus({ now }: { now: number }) {
   );
 }
 
-/** "In sync: Pixel 3 minutes ago, laptop yesterday." */
+/** "In sync: Pixel 9 · 3 minutes ago, laptop · yesterday." */
 function DeviceTimes({ label, devices }: { label: string; devices: (Device & { last_sync_at: number })[] }) {
   const others = devices.length - MOST;
   return (
@@ -42,7 +42,7 @@ function DeviceTimes({ label, devices }: { label: string; devices: (Device & { l
       {devices.slice(0, MOST).map(({ caption, last_sync_at }, n) => (
         <>
           {n > 0 && ", "}
-          <bdi>{caption}</bdi> <Time ms={last_sync_at} />
+          <bdi>{caption}</bdi> · <Time ms={last_sync_at} />
         </>
       ))}
       {others > 0 && (
