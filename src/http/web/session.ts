@@ -72,14 +72,16 @@ export const isByPassword = (c: Context<HttpEnv>) => c.get("actor").id === null;
 
 export const canWrite = (c: Context<HttpEnv>) => c.get("actor").scope === "write";
 
-/** Where the user was: the page that was opened, or the one with the form that was sent. */
+/** Where the user was: the page that was opened, or the one with the form that was sent or the file. */
 function pageOf(c: Context<HttpEnv>): string {
   const { req } = c;
+  const [, section = "", page] = req.path.split("/");
+  // After a file, a browser would stay on the sign-in page.
+  if (/\.(csv|json|opml)$/.test(req.path)) return `/${section}`;
   if (req.method === "GET") return req.path + new URL(req.url).search;
   const form = parseUrl(req.header("Referer") ?? "");
   const basePath = c.get("basePath");
   if (form?.pathname.startsWith(`${basePath}/`)) return form.pathname.slice(basePath.length) + form.search;
-  const [, section = "", page] = req.path.split("/");
   if (section === "allow") return `/allow/${page}`;
   return section === "sign-out" ? "/podcasts" : `/${section}`;
 }

@@ -65,6 +65,17 @@ test("a page leads to the sign-in and back after it", async () => {
   expect(after.path).toBe("/podcasts/add");
 });
 
+test("a download leads to the sign-in, and that to the page of the file: it would stay after a file", async () => {
+  for (const [file, page] of [
+    ["/listening/plays.csv", "/listening"],
+    ["/listening/plays.json", "/listening"],
+    ["/account/podkeep.json", "/account"],
+    ["/podcasts/podkeep.opml", "/podcasts"],
+  ] as const) {
+    expect((await openBrowser(server).open(file)).path).toBe(`/sign-in?${new URLSearchParams({ next: page })}`);
+  }
+});
+
 test("after signing in in another tab, one link leads on from the page that asks again, and so does the form", async () => {
   const browser = await signedIn(server, { name: "ann", token: PASSWORD });
   const path = "/sign-in?next=%2Fapps%3Frename%3Dx&ended=1";
