@@ -378,6 +378,12 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.getByRole("button", { name: "Put back: removed 1" }).waitFor();
     await page.goto("/history/restore");
     await page.getByRole("link", { name: "Preview: removed 1" }).waitFor();
+    await page.goto("/connect?app=kasts");
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("link", { name: "Done" }).waitFor();
+    const described = await page.evaluate(`[...document.querySelectorAll("button[aria-describedby]")]
+      .map((copy) => document.getElementById(copy.getAttribute("aria-describedby")).textContent)`);
+    expect(described).toEqual(["Username", "Password", "Hostname"]);
   });
 
   test("the keyboard alone is enough to sign in and unsubscribe", async () => {

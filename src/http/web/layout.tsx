@@ -151,12 +151,15 @@ function Menu({ section }: { section: Section | null }) {
   );
 }
 
-/** A text with a button that copies it; the script shows the button. */
-export function Copyable({ text }: { text: string }) {
+/**
+ * A text with a button that copies it; the script shows the button.
+ * @param of the id of what says what the text is, if there are several
+ */
+export function Copyable({ text, of }: { text: string; of?: string }) {
   return (
     <span class="copyable">
       <code>{text}</code>{" "}
-      <button type="button" hidden data-copy={text} data-done={texts.copied} aria-live="polite">
+      <button type="button" hidden data-copy={text} data-done={texts.copied} aria-live="polite" aria-describedby={of}>
         {texts.copy}
       </button>
     </span>

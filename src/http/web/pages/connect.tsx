@@ -188,8 +188,14 @@ function Steps({ kind, values, byToken = false }: StepsProps) {
             const value = values[field];
             return (
               <div class="value">
-                <span class="muted">{name}</span>{" "}
-                {value === undefined ? missing[field === "user" ? "user" : "token"] : <Copyable text={value} />}
+                <span class="muted" id={field}>
+                  {name}
+                </span>{" "}
+                {value === undefined ? (
+                  missing[field === "user" ? "user" : "token"]
+                ) : (
+                  <Copyable text={value} of={field} />
+                )}
               </div>
             );
           })}
