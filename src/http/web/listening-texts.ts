@@ -7,6 +7,7 @@ export const listening = {
   history: "History",
   year: "This year",
   none: "Nothing is begun. What you play in an app that syncs play positions comes here.",
+  latest: (count: number) => `These are the latest ${count}. History has the others.`,
   noPlays: "No plays yet. What you play in an app that syncs play positions comes here.",
   noneFound: "No play matches.",
   titles:

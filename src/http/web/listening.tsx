@@ -43,7 +43,7 @@ const PositionForm = {
 
 export function serveListening(http: Hono<HttpEnv>, app: App): void {
   http.get("/listening", async (c) =>
-    show(c, <ContinuePage episodes={await listBegun(app, c.get("actor"), BEGUN_SHOWN)} />),
+    show(c, <ContinuePage episodes={await listBegun(app, c.get("actor"), BEGUN_SHOWN + 1)} most={BEGUN_SHOWN} />),
   );
   http.get("/listening/history", (c) => showHistory(c, app));
   http.get("/listening/episodes/:id", (c) => showEpisode(c, app));

@@ -69,6 +69,23 @@ test("what is begun and not finished can be continued, the latest first, with it
   expect(text).toContain("called by the name of its file");
 });
 
+test("who has begun more than 50 episodes is told that these are the latest", async () => {
+  const now = server.clock.now();
+  const begin = (count: number, before: number) =>
+    upload(
+      "phone",
+      ...Array.from({ length: count }, (_, n): Parameters<typeof play> => {
+        return [60, { episode_url: url(`begun-${before}-${n}`), sent_at: now - before * HOUR - n * 60_000 }];
+      }),
+    );
+  await begin(50, 1);
+  expect(textOf((await browser.open("/listening")).body)).not.toContain("the latest 50");
+  await begin(1, 100);
+  const { body } = await browser.open("/listening");
+  expect(textOf(body)).toContain("These are the latest 50. History has the others.");
+  expect(body.match(/href="\/listening\/episodes/g)).toHaveLength(50);
+});
+
 test("an episode that was marked as played or as new in an app is not to be continued", async () => {
   const now = server.clock.now();
   for (const name of ["played", "renewed"])

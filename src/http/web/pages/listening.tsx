@@ -94,12 +94,13 @@ export function PlayRow({ play, podcast }: { play: PlayEntry; podcast?: true }) 
   );
 }
 
-export function ContinuePage({ episodes }: { episodes: BegunEpisode[] }) {
+/** @param episodes one more than `most` if there are more */
+export function ContinuePage({ episodes, most }: { episodes: BegunEpisode[]; most: number }) {
   return (
     <ListeningLayout tab="">
       {episodes.length === 0 && <p class="muted">{text.none}</p>}
       <ul class="rows links">
-        {episodes.map((episode) => (
+        {episodes.slice(0, most).map((episode) => (
           <EpisodeRow episode={episode}>
             <small>
               <bdi>{nameOf(episode)}</bdi>
@@ -112,6 +113,7 @@ export function ContinuePage({ episodes }: { episodes: BegunEpisode[] }) {
           </EpisodeRow>
         ))}
       </ul>
+      {episodes.length > most && <p class="muted">{text.latest(most)}</p>}
       {episodes.some((one) => one.episode_title === null) && <p class="muted small">{text.titles}</p>}
     </ListeningLayout>
   );
