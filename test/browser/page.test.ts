@@ -3,6 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaul
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { z } from "zod";
+import { HUES } from "../../src/http/web/assets.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { PATIENCE, until } from "../support/patience.ts";
 import { openFreshProgram, openProgram } from "../support/program.ts";
@@ -836,6 +838,24 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.evaluate("for (const one of document.querySelectorAll('*')) one.style.lineHeight = '1.5'");
     const { width, height } = (await page.locator("[class^=hue]").first().boundingBox()) ?? {};
     expect([width, height]).toEqual([40, 40]);
+  });
+
+  test("the letter on a podcast's tile is white on a color dark enough to read it (WCAG 1.4.3)", async () => {
+    const page = await signIn();
+    const colors = await page.evaluate(`Array.from({ length: ${HUES} }, (_, hue) => {
+      const tile = document.body.appendChild(document.createElement("span"));
+      tile.className = "hue" + hue;
+      return getComputedStyle(tile).backgroundColor;
+    })`);
+    const light = (part: number) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    const contrasts = z
+      .array(z.string())
+      .parse(colors)
+      .map((color) => {
+        const [red = 0, green = 0, blue = 0] = [...color.matchAll(/\d+/g)].map(([part]) => light(Number(part) / 255));
+        return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05);
+      });
+    expect(contrasts.filter((contrast) => contrast < 4.5 || contrast > 20)).toEqual([]);
   });
 
   test("on a phone, buttons stay beside their heading, and a long one leaves the text its width", async () => {
