@@ -55,9 +55,13 @@ export function restoreList(set: WorkingSet, wanted: Wanted[], exact: boolean): 
     if (subscription) kept.set(subscription, one);
     else if (isMovable(one)) gone.push(one);
   }
+  const ownerOf = (feed: FeedUrl) => {
+    const owner = set.byFeed(feed.hash);
+    return owner && isCurrent(owner, feed) ? owner : undefined;
+  };
   const split = gone.filter((one) => {
-    const owner = set.byFeed(one.feed.hash);
-    if (!owner || kept.has(owner) || !isCurrent(owner, one.feed)) return true;
+    const owner = ownerOf(one.feed);
+    if (!owner || kept.has(owner)) return true;
     kept.set(owner, one);
     return false;
   });
@@ -65,20 +69,19 @@ export function restoreList(set: WorkingSet, wanted: Wanted[], exact: boolean): 
   const moved = new Map<SubscriptionState, FeedUrl>();
   const merges: [from: SubscriptionState, into: SubscriptionState][] = [];
   // What is at a wanted feed URL leaves it: to where it was then, or into the subscription that gets the feed URL.
-  const clear = (feed: FeedUrl, into: SubscriptionState | null) => {
-    const owner = set.byFeed(feed.hash);
-    if (!owner || owner === into || !isCurrent(owner, feed)) return;
-    if (kept.has(owner)) moveBack(owner);
-    else if (into) merges.push([owner, into]);
-  };
-  const moveBack = (subscription: SubscriptionState) => {
-    const feed = kept.get(subscription)?.feed;
-    if (!feed || moved.has(subscription) || subscription.feed_url === feed.feed_url) return;
-    moved.set(subscription, feed);
-    clear(feed, subscription);
+  const moveBack = (first: SubscriptionState | undefined) => {
+    let into: SubscriptionState | null = null;
+    for (let owner = first; owner && owner !== into; ) {
+      const then = kept.get(owner);
+      if (!then && into) merges.push([owner, into]);
+      if (!then?.feed || moved.has(owner) || owner.feed_url === then.feed.feed_url) return;
+      moved.set(owner, then.feed);
+      into = owner;
+      owner = ownerOf(then.feed);
+    }
   };
   if (exact) for (const subscription of kept.keys()) moveBack(subscription);
-  for (const { feed } of split) clear(feed, null);
+  for (const { feed } of split) moveBack(ownerOf(feed));
 
   for (const [from, into] of merges) mergeSubscriptions(set, from, into);
   for (const subscription of kept.keys()) subscribeAgain(set, subscription);
