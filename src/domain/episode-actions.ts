@@ -84,16 +84,13 @@ export const latestOf = (actions: readonly StoredAction[]) =>
 /** When an action happened. Apps compare whole seconds; so does the server, or they would disagree with it. */
 export const actedAt = (sent_at: Millis, now: Millis): Millis => Math.floor(Math.min(sent_at, now) / 1000) * 1000;
 
+/** Whether what is stored is from an earlier upload of the same client. */
+const wasUploaded = (before: StoredAction, { client, clock }: Arrival) =>
+  client !== null && client === before.client && before.arrived_at <= clock;
+
 /** Whether a client whose clock is ahead sends it again: it has sent later ones since. */
-export function isSentAgain(
-  before: StoredAction,
-  { sent_at }: Pick<StoredAction, "sent_at">,
-  arrival: Arrival,
-): boolean {
-  const { now, clock, client } = arrival;
-  const isOwn = client !== null && client === before.client;
-  return isOwn && before.arrived_at <= clock && sent_at > now && sent_at < before.sent_at;
-}
+export const isSentAgain = (before: StoredAction, { sent_at }: Pick<StoredAction, "sent_at">, arrival: Arrival) =>
+  wasUploaded(before, arrival) && sent_at > arrival.now && sent_at < before.sent_at;
 
 type Counted = Pick<StoredAction, "kind" | "sent_at" | "started" | "position" | "total" | "device">;
 
@@ -119,7 +116,7 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   });
   if (!before) return add(acted_at);
   const isOwn = client !== null && client === before.client;
-  const sentBefore = isOwn && sent_at === before.sent_at && before.arrived_at <= clock;
+  const sentBefore = wasUploaded(before, arrival) && sent_at === before.sent_at;
   const isSecond = acted_at === before.acted_at;
   // A time that is ahead of ours is read as another one when it is sent again.
   const isSame = position === before.position && (isSecond || sent_at === before.sent_at);
