@@ -51,18 +51,25 @@ export function changeSubscriptions<T>(
   { dry_run }: Rehearsal = { dry_run: false },
 ): Promise<{ result: T; changes: Change[] }> {
   return (dry_run ? rehearse : transact)(context, actor, async (user) => {
-    const set = await loadWorkingSet(user, wanted);
+    const set = typeof wanted === "function" ? await loadAll(user, wanted) : await loadWorkingSet(user, wanted);
     const result = change(set);
     const changes = dry_run ? describeChanges(set) : await saveWorkingSet(user, set, context);
     return { result, changes };
   });
 }
 
-/** Loads what a transaction can touch, with pending deletions. */
-export async function loadWorkingSet(user: UserTx, wanted: Wanted | WantedOfAll): Promise<WorkingSet> {
+async function loadAll(user: UserTx, wanted: WantedOfAll): Promise<WorkingSet> {
+  const all = await listSubscriptions(user.tx, { user_id: user.user_id });
+  return loadWorkingSet(user, wanted(all), all);
+}
+
+/** Loads what a transaction can touch, with pending deletions. @param all all subscriptions, if it can touch them */
+export async function loadWorkingSet(
+  user: UserTx,
+  { ids = [], guids = [], feeds = [] }: Wanted,
+  all: Row[] | null = null,
+): Promise<WorkingSet> {
   const { tx, user_id } = user;
-  const all = typeof wanted === "function" ? await listSubscriptions(tx, { user_id }) : null;
-  const { ids = [], guids = [], feeds = [] } = typeof wanted === "function" ? wanted(all ?? []) : wanted;
   const guidRows = await findGuids(tx, { user_id }, rowsOf("guid", guids));
   const feedRows = await findFeeds(tx, { user_id }, rowsOf("feed", feeds));
   const led = [...ids, ...columnOf([...guidRows, ...feedRows], "subscription")];
