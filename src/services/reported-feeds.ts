@@ -38,11 +38,11 @@ export async function readKnown(
   const [list] = client && !isNew ? await findCursor(tx, { user_id, client: client.id, stream: "lists" }) : [];
   const listed = list?.start ?? 0;
   const byGet = knownUntil(last, habits);
-  const until = listed > (byGet ?? last?.start ?? 0) ? listed : byGet;
-  const knew = until ?? last?.start ?? 0;
+  const knew = Math.max(listed, byGet ?? last?.start ?? 0);
+  const isCertain = byGet !== null || listed > (last?.start ?? 0);
   // Only for these the past is read: it may be long.
-  const reversed = client ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
-  const later = reversed.length === 0 || until === null ? earlier : await readLater(user, until, earlier);
+  const reversed = client && isCertain ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
+  const later = reversed.length === 0 ? earlier : await readLater(user, knew, earlier);
   const known = {
     listings,
     last,
@@ -53,7 +53,7 @@ export async function readKnown(
     leadsTo,
     added: addedIn(reports, leadsTo),
     holdings,
-    wasListed: pastOf(set, reversed, until === null ? null : later),
+    wasListed: pastOf(set, reversed, later),
     spellings: await readSpellings(tx, user_id, cursor, feeds.keys()),
   };
   return { known, later };
