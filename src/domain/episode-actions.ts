@@ -47,8 +47,8 @@ export interface Arrival {
   client: number | null;
   /** The end of what the client was told, on the user's clock; null if that is unknown. */
   told: Millis | null;
-  /** The end of what the client knew when it did all that it sends; 0 if that is not known. */
-  known: Millis;
+  /** Until when the client knew all actions when it did those that it sends, on the user's clock; 0 if that is not known. */
+  knew: Millis;
   /** Whether the client, which has asked for everything, uploads each episode that it has as played, as of now. */
   sendsAll: boolean;
   /** Whether it is copied from a file or another server, which get no response: only the times count. */
@@ -99,7 +99,7 @@ type Counted = Pick<StoredAction, "kind" | "sent_at" | "started" | "position" | 
  * @param before what is stored of this kind on the episode
  */
 export function countAction(before: StoredAction | undefined, action: Counted, arrival: Arrival): StoredAction {
-  const { now, clock, stamp, client, told, known, sendsAll, isCopied } = arrival;
+  const { now, clock, stamp, client, told, knew, sendsAll, isCopied } = arrival;
   const { kind, sent_at, started, position, device } = action;
   const acted_at = actedAt(sent_at, now);
   const total = action.total ?? before?.total ?? null;
@@ -121,9 +121,9 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   // A time that is ahead of ours is read as another one when it is sent again.
   const isSame = position === before.position && (isSecond || sent_at === before.sent_at);
   if (sentBefore || isSame || isSentAgain(before, action, arrival)) return before;
-  const knew = told === null || before.arrived_at <= told;
+  const wasTold = told === null || before.arrived_at <= told;
   if (sendsAll && isMark({ started, position, total })) {
-    return knew && position !== before.position ? { ...before, arrived_at: stamp() } : before;
+    return wasTold && position !== before.position ? { ...before, arrived_at: stamp() } : before;
   }
   if (acted_at > before.acted_at) return add(acted_at);
   if (isCopied) return before;
@@ -135,12 +135,12 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   if (sent_at > now && sent_at > before.sent_at) return add(next);
   if (position === before.position || (isOwn && before.arrived_at > clock)) return before;
   // What a client knew when it played is older than its play, even if its clock is behind.
-  if (before.arrived_at <= known) return add(next);
+  if (before.arrived_at <= knew) return add(next);
   // Of two clients in one second, the first stays.
   if (isSecond) return { ...before, acted_at: next, arrived_at: stamp() };
   // Who shows another place than the later one is told it again, its own too: its clock may be wrong.
   if (isOwn) return { ...before, client: null, arrived_at: stamp() };
-  return knew ? { ...before, arrived_at: stamp() } : before;
+  return wasTold ? { ...before, arrived_at: stamp() } : before;
 }
 
 const TIME = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))? ?(?:Z|([+-]\d\d)(?::?(\d\d))?)?$/i;

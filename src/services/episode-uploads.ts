@@ -80,7 +80,7 @@ async function beginUpload(user: UserTx, client: Client | null, now: number) {
     clock,
     client: client ? numberOf(client.id) : null,
     told: client ? (last ? endOf(last.given) : -1) : null,
-    known: client?.habits.uploadsFirst ? (last?.start ?? 0) : 0,
+    knew: client?.habits.uploadsFirst ? (last?.start ?? 0) : 0,
     sendsAll: last?.since === 0 && client?.habits.marksAll === true,
   };
   return { arrival, cursor };

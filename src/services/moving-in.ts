@@ -205,7 +205,7 @@ function arrivalOf({ actor, now }: Copy, user: UserTx): Arrival {
     stamp: user.nextTimestamp,
     client: clientOf(actor),
     told: null,
-    known: 0,
+    knew: 0,
     sendsAll: false,
     isCopied: true,
   };

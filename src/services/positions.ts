@@ -39,7 +39,7 @@ export function setPosition(
       stamp: user.nextTimestamp,
       client: null,
       told: null,
-      known: 0,
+      knew: 0,
       sendsAll: false,
     };
     const action: EpisodeAction = {

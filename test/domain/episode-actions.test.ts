@@ -19,7 +19,7 @@ const arrival = (arrived_at: number, client: number | null = null): Arrival => (
   stamp: () => arrived_at,
   client,
   told: null,
-  known: 0,
+  knew: 0,
   sendsAll: false,
 });
 
@@ -211,7 +211,7 @@ test("of two clients in one second the first counts, and is told as later than t
 });
 
 test("a play made after its client knew another's place counts, though its clock is ten minutes behind", () => {
-  const known = { client: 2, known: 1_000_500, told: 1_000_500, now: 1_060_000 };
+  const known = { client: 2, knew: 1_000_500, told: 1_000_500, now: 1_060_000 };
   const others: [EpisodeAction, Partial<Arrival>] = [
     play(100, { sent_at: 1_000_000 }),
     { client: 1, stamp: () => 1_000_000 },
@@ -219,7 +219,7 @@ test("a play made after its client knew another's place counts, though its clock
   const played = store(others, [play(200, { sent_at: 460_000 }), known]);
   expect(played).toMatchObject([{ position: 200, acted_at: 1_001_000 }]);
   // It was told, but may not have got it before it played.
-  const unsure = store(others, [play(200, { sent_at: 460_000 }), { ...known, known: 999_000 }]);
+  const unsure = store(others, [play(200, { sent_at: 460_000 }), { ...known, knew: 999_000 }]);
   expect(unsure).toMatchObject([{ position: 100 }]);
 });
 
@@ -357,7 +357,7 @@ const broken: Record<string, Partial<Rules>> = {
     addAction: (set, one, at) => RULES.addAction(set, one, { ...at, told: -1 }),
   },
   "what an app received before it uploaded counts as older than that": {
-    addAction: (set, one, at) => RULES.addAction(set, one, { ...at, known: Math.max(0, at.told ?? 0) }),
+    addAction: (set, one, at) => RULES.addAction(set, one, { ...at, knew: Math.max(0, at.told ?? 0) }),
   },
   "an action without a guid is another episode": {
     addAction: (set, one, at) => RULES.addAction(set, { ...one, guid: one.guid ?? `url${one.episode_url}` }, at),

@@ -106,7 +106,7 @@ export class Server implements EpisodeServer {
       },
       client: this.#numberOf(client),
       told: last ? endOf(last.given) : -1,
-      known: habitsOf(client).uploadsFirst ? (last?.start ?? 0) : 0,
+      knew: habitsOf(client).uploadsFirst ? (last?.start ?? 0) : 0,
       sendsAll: last?.since === 0 && habitsOf(client).marksAll,
     };
     const set = new EpisodeSet(this.episodes, () => ++this.#ids);
