@@ -32,6 +32,22 @@ export interface Episode {
 /** Which podcast an action names. */
 export type Podcast = Pick<Episode, "podcast" | "feed_url">;
 
+/** An action as it arrived. */
+export interface Arrived {
+  episode: Episode;
+  action: Pick<EpisodeAction, "sent_at" | "started" | "position" | "total"> & Pick<StoredAction, "kind">;
+  /** Whether it says that the episode is at its start: Kasts does when its user opens one. */
+  isAtStart: boolean;
+  /** What was stored of its kind. */
+  before: StoredAction | undefined;
+  /** Whether the same is stored. */
+  isKnown: boolean;
+  /** Whether the episode was created for it. */
+  isNew: boolean;
+  /** Whether it counts, and was not stored before. */
+  isStored: boolean;
+}
+
 const HASH = new Uint8Array(32);
 const DIGITS = new DataView(HASH.buffer);
 
@@ -140,7 +156,7 @@ export class EpisodeSet {
   }
 
   /** Adds an action to its episode. */
-  add({ podcast, feed_url }: Podcast, sent: EpisodeAction, arrival: Arrival) {
+  add({ podcast, feed_url }: Podcast, sent: EpisodeAction, arrival: Arrival): Arrived {
     const read = normalizeAction(sent);
     const { guid, episode_url: url, kind } = read;
     const found = this.recognize(podcast, guid, url);
@@ -155,7 +171,8 @@ export class EpisodeSet {
     }
     const isSame = counted === before && before.sent_at === action.sent_at && before.position === action.position;
     const isKnown = isSame || (before !== undefined && isSentAgain(before, action, arrival));
-    return { episode, action, before, isKnown, isNew: !found, isStored: counted !== before };
+    const isAtStart = sent.position === 0 && Boolean(sent.total);
+    return { episode, action, isAtStart, before, isKnown, isNew: !found, isStored: counted !== before };
   }
 
   #create(named: Omit<Fields, "has_url">): Episode {

@@ -13,7 +13,7 @@ import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { loadEpisodes, saveEpisodeSet } from "./episode-set.ts";
 import { type FeedHashes, hashMeant } from "./meant-feeds.ts";
-import { type Arrived, keepPlays } from "./plays.ts";
+import { keepPlays } from "./plays.ts";
 import { transact, type UserTx } from "./transact.ts";
 
 /** Actions in one transaction. PinePods sends all of its actions at once. */
@@ -101,10 +101,9 @@ export async function addActions(
 ) {
   const { named, taken } = await loadNamed(user, client, sent, hashes, set);
   // An app drops what it has of a URL that the subscription left, so it is sent its own actions on that too.
-  const arrived: Arrived[] = named.map(({ action, podcast, isLeft }) => ({
-    ...set.add(podcast, action, isLeft ? { ...arrival, client: null } : arrival),
-    isAtStart: action.position === 0 && Boolean(action.total),
-  }));
+  const arrived = named.map(({ action, podcast, isLeft }) =>
+    set.add(podcast, action, isLeft ? { ...arrival, client: null } : arrival),
+  );
   // A later action may have shown that two episodes are one.
   const present = arrived.map((one) => {
     const episode = set.present(one.episode);

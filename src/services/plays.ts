@@ -1,6 +1,6 @@
 // Plays: keeping what was listened to.
-import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episode-actions.ts";
-import type { Episode } from "../domain/episode-set.ts";
+import { type Arrival, actedAt } from "../domain/episode-actions.ts";
+import type { Arrived } from "../domain/episode-set.ts";
 import { NO_HABITS } from "../domain/habits.ts";
 import { follows, keepPlay, MOST_AT_ONCE, mayMeet, type Play, type PlayReport } from "../domain/plays.ts";
 import { findFirstPlay } from "../store/listening-hours.ts";
@@ -11,22 +11,6 @@ import type { Context } from "./context.ts";
 import { endOfPruning } from "./history.ts";
 import type { UserTx } from "./transact.ts";
 import { streamUserIds } from "./users.ts";
-
-/** An action as it arrived. */
-export interface Arrived {
-  episode: Episode;
-  action: Pick<EpisodeAction, "sent_at" | "started" | "position" | "total"> & Pick<StoredAction, "kind">;
-  /** Whether it says that the episode is at its start: Kasts does when its user opens one. */
-  isAtStart: boolean;
-  /** What was stored of its kind. */
-  before: StoredAction | undefined;
-  /** Whether the same is stored. */
-  isKnown: boolean;
-  /** Whether the episode was created for it. */
-  isNew: boolean;
-  /** Whether it counts, and was not stored before. */
-  isStored: boolean;
-}
 
 /** Keeps the plays among actions: those that lose against a later one too. */
 export async function keepPlays(
