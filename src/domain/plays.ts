@@ -1,4 +1,7 @@
 // Plays: which reports of apps are one stretch of listening.
+import { actedAt } from "./episode-actions.ts";
+import type { Arrived } from "./episode-set.ts";
+import type { Habits } from "./habits.ts";
 import type { Millis } from "./sync-window.ts";
 
 /** A stretch of listening, or a mark as played if it has no length. */
@@ -30,6 +33,45 @@ export interface PlayReport extends Pick<Play, "episode" | "client" | "started" 
   latest: (Latest & { client: number | null }) | null;
   /** What the client reported of the episode before it with the same upload; null if nothing. */
   previous: Latest | null;
+}
+
+/**
+ * Finds what an upload says of plays, in the order in which they ended; those that lose against a later one too.
+ * @param client its number; 0 if nothing identifies it
+ * @param now as Arrival has it
+ * @param oldest what ended before is left out
+ */
+export function playsIn(
+  arrived: Arrived[],
+  { client, now, oldest }: { client: number; now: Millis; oldest: Millis },
+  { saysStart: says, startsAtEnd, repeatsStart }: Habits,
+): (PlayReport & Pick<Arrived, "isNew">)[] {
+  const played = arrived.filter(({ action: { kind } }) => kind === "play" || kind === "played");
+  const times = Map.groupBy(played, ({ action }) => action.sent_at);
+  const reports = played
+    .filter(({ isKnown, isAtStart }) => !isKnown && !isAtStart)
+    .map(({ episode, action: { sent_at, position, total, ...sent }, before, isNew }) => {
+      const said = startsAtEnd && position !== total ? 0 : sent.started;
+      // GNOME Podcasts sends all of a podcast that moved as played now; servers to move in from have its first sync too.
+      const isAlone = times.get(sent_at)?.every((one) => one.episode === episode);
+      const started = isAlone || said ? said : position;
+      const at = actedAt(sent_at, now);
+      const saysStart = says && started !== null;
+      const isOwn = before?.client === client;
+      const latest = before
+        ? { ...before, ended_at: before.acted_at, sent_at: isOwn ? before.sent_at : undefined }
+        : null;
+      const report = { episode: episode.id, client, at, started: started ?? 0, position, total };
+      return { ...report, saysStart, repeatsStart, latest, isNew, ended_at: at, sent_at };
+    })
+    .filter(({ at }) => at >= oldest)
+    .sort((a, b) => a.at - b.at);
+  const previous = new Map<number, PlayReport["previous"]>();
+  return reports.map((report) => {
+    const before = previous.get(report.episode) ?? null;
+    previous.set(report.episode, report);
+    return { ...report, previous: before };
+  });
 }
 
 /** Seconds by which a report may begin beside the end of the one before it. */

@@ -14,7 +14,7 @@ import { addActions, loadNamed } from "./episode-uploads.ts";
 import { type ImportResult, importFeeds } from "./imports.ts";
 import type { FeedHashes } from "./meant-feeds.ts";
 import { asPart } from "./parts.ts";
-import { copyPlays, findNewPlays, keepPlays } from "./plays.ts";
+import { copyPlays, findNewPlays, keepPlays, oldestKept } from "./plays.ts";
 import { rehearse, transact, type UserTx } from "./transact.ts";
 
 export interface MovedIn {
@@ -106,7 +106,7 @@ function inBatches({ actions, untimed, plays }: Moving, now: number): Batch[] {
 
 /** What was listened to until now, and is kept. */
 function pastPlays({ config }: Context, { plays }: Moving, now: number): Moving["plays"] {
-  const oldest = config.plays_keep === undefined ? Number.NEGATIVE_INFINITY : now - config.plays_keep;
+  const oldest = oldestKept(config, now);
   return plays.filter(({ begun_at, sent_at }) => begun_at <= sent_at && sent_at >= oldest && sent_at <= now);
 }
 

@@ -1,8 +1,8 @@
 // Plays: keeping what was listened to.
-import { type Arrival, actedAt } from "../domain/episode-actions.ts";
+import type { Arrival } from "../domain/episode-actions.ts";
 import type { Arrived } from "../domain/episode-set.ts";
 import { NO_HABITS } from "../domain/habits.ts";
-import { follows, keepPlay, MOST_AT_ONCE, mayMeet, type Play, type PlayReport } from "../domain/plays.ts";
+import { follows, keepPlay, MOST_AT_ONCE, mayMeet, type Play, type PlayReport, playsIn } from "../domain/plays.ts";
 import { findFirstPlay } from "../store/listening-hours.ts";
 import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../store/plays.ts";
 import { writeActor } from "./actor.ts";
@@ -20,39 +20,16 @@ export async function keepPlays(
   arrival: Pick<Arrival, "now" | "client">,
   { clock, config }: Pick<Context, "clock" | "config">,
 ): Promise<void> {
-  const oldest = config.plays_keep === undefined ? Number.NEGATIVE_INFINITY : clock.now() - config.plays_keep;
-  const number = arrival.client ?? 0;
-  const { saysStart: says, startsAtEnd, repeatsStart } = client?.habits ?? NO_HABITS;
-  const played = arrived.filter(({ action: { kind } }) => kind === "play" || kind === "played");
-  const times = Map.groupBy(played, ({ action }) => action.sent_at);
-  const reports = played
-    .filter(({ isKnown, isAtStart }) => !isKnown && !isAtStart)
-    .map(({ episode, action: { sent_at, position, total, ...sent }, before, isNew }) => {
-      const said = startsAtEnd && position !== total ? 0 : sent.started;
-      // GNOME Podcasts sends all of a podcast that moved as played now; servers to move in from have its first sync too.
-      const isAlone = times.get(sent_at)?.every((one) => one.episode === episode);
-      const started = isAlone || said ? said : position;
-      const at = actedAt(sent_at, arrival.now);
-      const saysStart = says && started !== null;
-      const isOwn = before?.client === number;
-      const latest = before
-        ? { ...before, ended_at: before.acted_at, sent_at: isOwn ? before.sent_at : undefined }
-        : null;
-      const report = { episode: episode.id, client: number, at, started: started ?? 0, position, total };
-      return { ...report, saysStart, repeatsStart, latest, isNew, ended_at: at, sent_at };
-    })
-    .filter(({ at }) => at >= oldest)
-    .sort((a, b) => a.at - b.at);
-  const previous = new Map<number, PlayReport["previous"]>();
-  const asking = reports.map((report) => {
-    const before = previous.get(report.episode) ?? null;
-    previous.set(report.episode, report);
-    return { ...report, previous: before };
-  });
-  if (asking.length > 0) await saveReports(user, asking);
+  const about = { client: arrival.client ?? 0, now: arrival.now, oldest: oldestKept(config, clock.now()) };
+  const reports = playsIn(arrived, about, client?.habits ?? NO_HABITS);
+  if (reports.length > 0) await saveReports(user, reports);
 }
 
-type Asking = PlayReport & Pick<Arrived, "isNew">;
+/** When the oldest play ended that is kept. */
+export const oldestKept = ({ plays_keep }: Context["config"], now: number): number =>
+  plays_keep === undefined ? Number.NEGATIVE_INFINITY : now - plays_keep;
+
+type Asking = ReturnType<typeof playsIn>[number];
 
 /** Whether it goes on with the client's play that the stored action tells of. */
 function goesOn(report: Asking): boolean {
