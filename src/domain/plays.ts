@@ -158,7 +158,7 @@ function startOf(report: PlayReport, before: Latest | undefined): number | null 
 }
 
 /** Whether a report makes the play before it longer. */
-export function follows(report: PlayReport, before: Latest): boolean {
+function follows(report: PlayReport, before: Latest): boolean {
   const { at, position } = report;
   const started = startOf(report, before);
   if (position === null || started === null || before.position === null) return false;
@@ -168,6 +168,12 @@ export function follows(report: PlayReport, before: Latest): boolean {
     Math.abs(started - before.position) <= CLOSE &&
     at - (position - started) * 1000 - before.ended_at <= LONGEST_PAUSE
   );
+}
+
+/** Whether it goes on with the client's play that the stored action tells of. */
+export function goesOn(report: PlayReport): boolean {
+  const { latest, client, at } = report;
+  return latest?.client === client && at > latest.ended_at && follows(report, latest);
 }
 
 /** Plays of an episode that a client begins at one time: more of them is skipping, and would be read with each report. */

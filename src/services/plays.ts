@@ -2,7 +2,7 @@
 import type { Arrival } from "../domain/episode-actions.ts";
 import type { Arrived } from "../domain/episode-set.ts";
 import { NO_HABITS } from "../domain/habits.ts";
-import { follows, keepPlay, MOST_AT_ONCE, mayMeet, type Play, type PlayReport, playsIn } from "../domain/plays.ts";
+import { goesOn, keepPlay, MOST_AT_ONCE, mayMeet, type Play, type PlayReport, playsIn } from "../domain/plays.ts";
 import { findFirstPlay } from "../store/listening-hours.ts";
 import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../store/plays.ts";
 import { writeActor } from "./actor.ts";
@@ -30,12 +30,6 @@ export const oldestKept = ({ plays_keep }: Context["config"], now: number): numb
   plays_keep === undefined ? Number.NEGATIVE_INFINITY : now - plays_keep;
 
 type Asking = ReturnType<typeof playsIn>[number];
-
-/** Whether it goes on with the client's play that the stored action tells of. */
-function goesOn(report: Asking): boolean {
-  const { latest, client, at } = report;
-  return latest?.client === client && at > latest.ended_at && follows(report, latest);
-}
 
 /** Makes those plays longer that reports go on with, as far as the stored actions say so. @returns the other reports */
 async function extend({ tx, user_id }: UserTx, reports: Asking[]): Promise<Asking[]> {
