@@ -4,16 +4,16 @@ import type { Database } from "../db/database.ts";
 import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { ACTOR, bigint, insertRows, nullsFirst, readPages, readRows } from "./rows.ts";
+import { ACTOR, bigint, HIGHEST, insertRows, nullsFirst, readPages, readRows } from "./rows.ts";
 
 export const insertHistory = insertRows("history", ["user_id", "at", ...ACTOR]);
-
-/** Later than all timestamps. */
-const LATEST = Number.MAX_SAFE_INTEGER - 1;
 
 type PageBefore = Owner & { changed_at: number; seq: number; limit: number };
 
 export const historyPosition = ({ changed_at, seq }: Pick<HistoryTable, "changed_at" | "seq">) => ({ changed_at, seq });
+
+/** After all changes. */
+const END = { changed_at: Number.MAX_SAFE_INTEGER, seq: 0 };
 
 const isBefore = (row: ExpressionBuilder<Schema, "history">, p: PageBefore) =>
   row.or([
@@ -150,7 +150,7 @@ export const firstChangeAfter = statement((db, p: Owner & { at: number; from: nu
   const surelyLater = later.where("at", "<=", p.until);
   const earlier = own
     .where("at", "<=", p.at)
-    .where("changed_at", "<", (row) => row.fn.coalesce(surelyLater, row.lit(Number.MAX_SAFE_INTEGER)))
+    .where("changed_at", "<", (row) => row.fn.coalesce(surelyLater, HIGHEST))
     .orderBy("changed_at", "desc");
   return later.where("changed_at", ">", (row) => row.fn.coalesce(earlier, row.lit(0)));
 });
@@ -159,22 +159,17 @@ const listChangesBefore = statement((db, p: HistorySpan) =>
   pageBefore(db, p).select(columnsOf("history")).where("changed_at", ">=", p.from),
 );
 
-type TimestampRange = Owner & { from: number; to: number };
-
-const readRange = (read: Database["read"], { user_id, from, to }: TimestampRange) =>
+/** Reads all changes between two timestamps, newest first, each page in its own read transaction. */
+export const readChanges = (database: Database, { user_id, from, to }: Owner & { from: number; to: number }) =>
   readPages(
     { changed_at: to + 1, seq: 0 },
-    (place, limit) => read((tx) => listChangesBefore(tx, { user_id, from, ...place, limit })),
+    (place, limit) => database.read((tx) => listChangesBefore(tx, { user_id, from, ...place, limit })),
     historyPosition,
   );
 
-/** Reads all changes between two timestamps, newest first, each page in its own read transaction. */
-export const readChanges = (database: Database, range: TimestampRange) =>
-  readRange((work) => database.read(work), range);
-
 /** All changes from a timestamp on, newest first. */
-export const listChangesFrom = async (tx: Tx, p: Owner & { from: number }) =>
-  (await Array.fromAsync(readRange((work) => work(tx), { ...p, to: LATEST }))).flat();
+export const listChangesFrom = (tx: Tx, p: Owner & { from: number }) =>
+  readRows(END, (place, limit) => listChangesBefore(tx, { ...p, ...place, limit }), historyPosition);
 
 /** The changes from a timestamp on that come before a position, newest first: what happened, and who did it. */
 export const listActsFrom = statement((db, p: HistorySpan) =>
@@ -257,7 +252,7 @@ export const insertForAll = statement(
 /** The subscriptions that somebody with a label added. */
 export async function listAddedBy(tx: Tx, { user_id, label }: Owner & { label: string }): Promise<Set<number | null>> {
   const pages = readPages(
-    { changed_at: LATEST, seq: 0 },
+    END,
     (place, limit) => listActsFrom(tx, { user_id, from: 0, ...place, limit }),
     historyPosition,
   );
