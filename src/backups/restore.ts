@@ -22,11 +22,13 @@ import { requireResponse } from "../db/sqlite/response.ts";
 import type { Tx } from "../db/statement.ts";
 import { describeDifference, readSubscription } from "../domain/history.ts";
 import { DomainError, isDiskFull, messageOf } from "../errors.ts";
-import { insertForAll, insertHistory, latestChange, listChangesFrom, readHistoryStart } from "../store/history.ts";
+import { insertHistory, listChangesFrom, readHistoryStart } from "../store/history.ts";
 import {
   countPlaces,
+  insertForAll,
   insertHistoryRows,
   keepPassword,
+  latestChange,
   listPasswords,
   listRevoked,
   listUserNames,

@@ -1,10 +1,10 @@
 // Statements on history.
 import { type ExpressionBuilder, type Kysely, sql } from "kysely";
 import type { Database } from "../db/database.ts";
-import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
+import type { HistoryTable, Owner, Schema } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { ACTOR, bigint, HIGHEST, insertRows, nullsFirst, readPages, readRows } from "./rows.ts";
+import { ACTOR, HIGHEST, insertRows, nullsFirst, readPages, readRows } from "./rows.ts";
 
 export const insertHistory = insertRows("history", ["user_id", "at", ...ACTOR]);
 
@@ -219,34 +219,6 @@ export const saveKeptRemovals = statement((db, p: Owner & { to: number }) =>
 /** Records that the history begins after `to`. */
 export const saveHistoryStart = statement((db, p: Owner & { to: number }) =>
   db.updateTable("users").set({ history_since: p.to }).where("id", "=", p.user_id).where("history_since", "<", p.to),
-);
-
-/** The wall time of the latest change of any user. */
-export const latestChange = statement((db) =>
-  db.selectFrom("history").select((row) => row.fn.max<number | null>("at").as("at")),
-);
-
-/** Adds the same change to the history of every user. */
-export const insertForAll = statement(
-  (db, p: ActorColumns & { changed_at: number; at: number; what: HistoryTable["what"] }) =>
-    db
-      .insertInto("history")
-      .columns(["user_id", "changed_at", "seq", "at", "what", ...ACTOR])
-      .expression((from) =>
-        from
-          .selectFrom("users")
-          .select((row) => [
-            "id",
-            bigint(p.changed_at).as("changed_at"),
-            row.lit(0).as("seq"),
-            bigint(p.at).as("at"),
-            sql<HistoryTable["what"]>`cast(${p.what} as text)`.as("what"),
-            sql<HistoryTable["actor_kind"]>`cast(${p.actor_kind} as text)`.as("actor_kind"),
-            sql<string | null>`cast(${p.actor_id} as text)`.as("actor_id"),
-            sql<string | null>`cast(${p.actor_label} as text)`.as("actor_label"),
-            sql<string | null>`cast(${p.actor_device} as text)`.as("actor_device"),
-          ]),
-      ),
 );
 
 /** The subscriptions that somebody with a label added. */

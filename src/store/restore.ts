@@ -1,9 +1,9 @@
 // Statements that renew what apps may have seen, after a backup took the place of later data.
 import { type RawBuilder, sql } from "kysely";
-import type { Owner } from "../db/schema.ts";
+import type { ActorColumns, HistoryTable, Owner } from "../db/schema.ts";
 import { statement, type Tx } from "../db/statement.ts";
 import { type Column, type Table, tables } from "../db/tables.ts";
-import { insertRows, refs } from "./rows.ts";
+import { ACTOR, bigint, insertRows, refs } from "./rows.ts";
 
 /** Rows that get a timestamp of their own: the most that one user can have. */
 export const countPlaces = statement((db) =>
@@ -53,6 +53,34 @@ export const keepPassword = statement(
       .set({ password_hash: p.password_hash, password_changed_at: p.password_changed_at })
       .where("public_id", "=", p.public_id)
       .where((row) => row(row.fn.coalesce("password_changed_at", row.lit(0)), "<", p.password_changed_at)),
+);
+
+/** The wall time of the latest change of any user. */
+export const latestChange = statement((db) =>
+  db.selectFrom("history").select((row) => row.fn.max<number | null>("at").as("at")),
+);
+
+/** Adds the same change to the history of every user. */
+export const insertForAll = statement(
+  (db, p: ActorColumns & { changed_at: number; at: number; what: HistoryTable["what"] }) =>
+    db
+      .insertInto("history")
+      .columns(["user_id", "changed_at", "seq", "at", "what", ...ACTOR])
+      .expression((from) =>
+        from
+          .selectFrom("users")
+          .select((row) => [
+            "id",
+            bigint(p.changed_at).as("changed_at"),
+            row.lit(0).as("seq"),
+            bigint(p.at).as("at"),
+            sql<HistoryTable["what"]>`cast(${p.what} as text)`.as("what"),
+            sql<HistoryTable["actor_kind"]>`cast(${p.actor_kind} as text)`.as("actor_kind"),
+            sql<string | null>`cast(${p.actor_id} as text)`.as("actor_id"),
+            sql<string | null>`cast(${p.actor_label} as text)`.as("actor_label"),
+            sql<string | null>`cast(${p.actor_device} as text)`.as("actor_device"),
+          ]),
+      ),
 );
 
 /** Adds rows of another database to the history. */

@@ -16,7 +16,6 @@ const FOR_ALL = {
   "the admin's lists and counts": [
     "deletions.listDeletions: deletions",
     "devices.listAllDevices: devices",
-    "history.latestChange: history",
     "refusals.listAllRefusals: refusals",
     "status.countDeletions: deletions",
     "status.oldestPending: deletions",
@@ -68,7 +67,8 @@ const FOR_ALL = {
     "feed-lookups.listWalks: feed_walks",
   ],
   "a restore is of all users": [
-    "history.insertForAll: users",
+    "restore.insertForAll: users",
+    "restore.latestChange: history",
     "restore.countPlaces: subscriptions, episode_actions",
     "restore.listPasswords: users",
     "restore.listRevoked: tokens",
