@@ -1,20 +1,16 @@
 // AcroVox 0.1, which uploads and asks for nothing.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { askAs, EPISODE, FEED, openAs, openFor, played } from "./phone.ts";
+import { askAs, EPISODE, FEED, openAs, openForEach, played, server } from "./phone.ts";
 
 const AGENT = "AcroVox/0.1 (Android; +https://github.com/acrovox)";
 const DEVICE = "acrovox-a1b2c3";
 const LIST = `/api/2/subscriptions/ann/${DEVICE}.json`;
 
-let server: Awaited<ReturnType<typeof openFor>>;
-beforeEach(async () => {
-  server = await openFor();
-});
-afterEach(() => server.close());
+openForEach();
 
 test("it signs in and uploads: it takes no response that is not called JSON, an empty one neither", async () => {
-  const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": AGENT });
+  const send = openAs({ ...basicAuth("ann", server.token), "User-Agent": AGENT });
   const uploads: [string, unknown][] = [
     ["/api/2/auth/ann/login.json", ""],
     [`/api/2/devices/ann/${DEVICE}.json`, { caption: "AcroVox (Pixel)", type: "mobile" }],
@@ -26,12 +22,12 @@ test("it signs in and uploads: it takes no response that is not called JSON, an 
     // GpodderClient.kt, post.
     expect([path, status, headers.get("content-type")]).toEqual([path, 200, "application/json"]);
   }
-  const { actions } = await askAs(server, "Elsewhere/1")("GET", "/api/2/episodes/ann.json?since=0");
+  const { actions } = await askAs("Elsewhere/1")("GET", "/api/2/episodes/ann.json?since=0");
   expect(actions).toMatchObject([{ podcast: FEED, episode: EPISODE, position: 60 }]);
 });
 
 test("what its user adds and removes counts each time, also against what other apps did, though it never asks", async () => {
-  const [app, other] = [askAs(server, AGENT), askAs(server, "Elsewhere/1")];
+  const [app, other] = [askAs(AGENT), askAs("Elsewhere/1")];
   const upload = (add: string[], remove: string[]) => app("POST", LIST, { add, remove });
   const elsewhere = (add: string[], remove: string[]) =>
     other("POST", "/api/2/subscriptions/ann/other.json", { add, remove });

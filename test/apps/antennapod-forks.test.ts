@@ -1,20 +1,15 @@
 // Apps that are made from AntennaPod's code, and what became different.
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { addElsewhere, askAs, FEED, openFor, played } from "./phone.ts";
+import { expect, test } from "bun:test";
+import { addElsewhere, askAs, FEED, openForEach, played, server } from "./phone.ts";
 
 const FOCUS = "FocusPodcast_2.0.1";
 const LIST = "/api/2/subscriptions/ann/phone.json";
 const PODCINI = "Mozilla/5.0 (compatible; Podcini/11.1.10; Android)";
 const NEXTCLOUD = "/index.php/apps/gpoddersync";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-beforeEach(async () => {
-  server = await openFor();
-  await addElsewhere(server);
-});
-afterEach(() => server.close());
+openForEach(addElsewhere);
 
-const ask = (agent: string, method: string, path: string, body?: unknown) => askAs(server, agent)(method, path, body);
+const ask = (agent: string, method: string, path: string, body?: unknown) => askAs(agent)(method, path, body);
 
 const removeElsewhere = (feed: string) =>
   ask("Elsewhere/1", "POST", "/api/2/subscriptions/ann/other.json", { add: [], remove: [feed] });

@@ -1,8 +1,7 @@
 // AntennaPod with Nextcloud: Basic in Latin-1, with ? for what that lacks, and a cache that asks conditionally.
 import { afterEach, expect, test } from "bun:test";
-import { addElsewhere, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import { addElsewhere, FEED, openAs, openFor, PASSWORD, played, server } from "./phone.ts";
 
-let server: Awaited<ReturnType<typeof openFor>>;
 afterEach(() => server.close());
 
 /** As OkHttp's Credentials.basic() writes them, by Java's String.getBytes(ISO_8859_1). */
@@ -14,9 +13,9 @@ const PLACE = "/index.php/apps/gpoddersync";
 
 for (const name of ["ann", "jürgen", "Ольга", "Łukasz"]) {
   test(`a user called ${name} signs in with a token, and syncs both ways`, async () => {
-    server = await openFor(name);
-    await addElsewhere(server, name);
-    const send = openAs(server, { "User-Agent": "AntennaPod/3.9.0", ...okhttp(name, server.token) });
+    await openFor(name);
+    await addElsewhere(name);
+    const send = openAs({ "User-Agent": "AntennaPod/3.9.0", ...okhttp(name, server.token) });
     const list = await send("GET", `${PLACE}/subscriptions?since=0`);
     expect([list.status, list.body.add]).toEqual([200, [FEED]]);
     expect((await send("GET", `${PLACE}/episode_action?since=0`)).body.actions).toMatchObject([{ position: 42 }]);
@@ -27,17 +26,17 @@ for (const name of ["ann", "jürgen", "Ольга", "Łukasz"]) {
 }
 
 test("a token with a name that can't be its user's is refused, and a password needs the exact name", async () => {
-  server = await openFor("Ольга");
+  await openFor("Ольга");
   await server.user("bob");
   const statusOf = async (name: string, password: string) =>
-    (await openAs(server, okhttp(name, password))("GET", `${PLACE}/subscriptions?since=0`)).status;
+    (await openAs(okhttp(name, password))("GET", `${PLACE}/subscriptions?since=0`)).status;
   for (const name of ["bob", "????", "??????", ""]) expect(await statusOf(name, server.token)).toBe(401);
   expect(await statusOf("Ольга", PASSWORD)).toBe(401);
 });
 
 test("no response of these routes is kept on the phone", async () => {
-  server = await openFor();
-  const send = openAs(server, { "User-Agent": "AntennaPod/3.9.0", ...okhttp("ann", PASSWORD) });
+  await openFor();
+  const send = openAs({ "User-Agent": "AntennaPod/3.9.0", ...okhttp("ann", PASSWORD) });
   for (const [method, path] of [
     ["POST", "/api/2/auth/ann/login.json"],
     ["GET", "/api/2/devices/ann.json"],

@@ -1,21 +1,17 @@
 // Each app's own requests: sign in, first sync, a change and a place both ways, sign out.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { listTokens, revokeToken } from "../../src/services/tokens.ts";
 import { signedIn } from "../http/browser.ts";
 import type { Answer } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, EPISODE, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import { addElsewhere, EPISODE, FEED, openAs, openForEach, PASSWORD, played, server } from "./phone.ts";
 import { APPS, type AppRequests } from "./requests.ts";
 
 const OWN = "https://feeds.example/own";
 const OTHER = "https://feeds.example/other";
 const NEXTCLOUD = "/index.php/apps/gpoddersync";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-beforeEach(async () => {
-  server = await openFor();
-});
-afterEach(() => server.close());
+openForEach();
 
 type Headers = Record<string, string>;
 type Send = ReturnType<typeof openAs>;
@@ -73,13 +69,13 @@ async function signIn(send: Send, { signIn: how, poll, cookie, device }: AppRequ
 
 for (const app of APPS) {
   test(`${app.name} signs in, syncs a change and a place both ways, and signs out`, async () => {
-    await addElsewhere(server);
-    const elsewhere = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": "Elsewhere/1" });
+    await addElsewhere();
+    const elsewhere = openAs({ ...basicAuth("ann", server.token), "User-Agent": "Elsewhere/1" });
     const download = { ...played(0), action: "download", guid: "two", episode: "https://feeds.example/2.mp3" };
     await ask(elsewhere, "POST", "/api/2/episodes/ann.json", {}, [download]);
 
     const own = { ...(app.agent !== null && { "User-Agent": app.agent }), ...app.headers };
-    const bare = openAs(server, own);
+    const bare = openAs(own);
     const credentials = await signIn(bare, app);
     const inPath = (path: string) => path.replace("DEVICE", app.device ?? "");
     const send = (method: string, path: string, body?: unknown) => ask(bare, method, inPath(path), credentials, body);

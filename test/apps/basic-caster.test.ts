@@ -1,25 +1,20 @@
 // BasicCaster 0.9, which uploads before it asks, and names no time of what it played.
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { addElsewhere, askAs, EPISODE, FEED, openFor } from "./phone.ts";
+import { expect, test } from "bun:test";
+import { addElsewhere, askAs, EPISODE, FEED, openForEach, server } from "./phone.ts";
 
 const AGENT = "BasicCaster/0.9 (+https://bcaster.ru)";
 const DEVICE = "bcaster-desktop-a1b2c3d4";
 const LIST = `/api/2/subscriptions/ann/${DEVICE}.json`;
 const EPISODES = "/api/2/episodes/ann.json";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-beforeEach(async () => {
-  server = await openFor();
-  await addElsewhere(server);
-});
-afterEach(() => server.close());
+openForEach(addElsewhere);
 
-const elsewhere = () => askAs(server, "Elsewhere/1");
+const elsewhere = () => askAs("Elsewhere/1");
 const removeElsewhere = () => elsewhere()("POST", "/api/2/subscriptions/ann/other.json", { add: [], remove: [FEED] });
 const listed = async () => (await elsewhere()("GET", "/api/2/subscriptions/ann/new.json?since=0")).add;
 
 test("what its user adds again after it obeyed a removal counts, though it uploads that before it asks again", async () => {
-  const ask = askAs(server, AGENT);
+  const ask = askAs(AGENT);
   const first = await ask("GET", `${LIST}?since=0`);
   await ask("POST", LIST, { add: [FEED], remove: [] });
   const { timestamp } = await ask("GET", `${LIST}?since=${first.timestamp}`);
@@ -30,7 +25,7 @@ test("what its user adds again after it obeyed a removal counts, though it uploa
 });
 
 test("signed in again, it uploads all that it has before it asks, and brings back nothing that was removed elsewhere", async () => {
-  const ask = askAs(server, AGENT);
+  const ask = askAs(AGENT);
   const { timestamp } = await ask("GET", `${LIST}?since=0`);
   await ask("GET", `${LIST}?since=${timestamp}`);
   await removeElsewhere();
@@ -40,7 +35,7 @@ test("signed in again, it uploads all that it has before it asks, and brings bac
 });
 
 test("what it plays, without a time, was played when it arrives", async () => {
-  const ask = askAs(server, AGENT);
+  const ask = askAs(AGENT);
   const play = { podcast: FEED, episode: EPISODE, action: "play", started: 0, position: 300, total: 600 };
   await ask("POST", EPISODES, [{ ...play, device: DEVICE, bcaster_changed: server.clock.now() }]);
   const timestamp = new Date(server.clock.now()).toISOString().slice(0, 19);

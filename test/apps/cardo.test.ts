@@ -1,19 +1,28 @@
 // Cardo 1.12 on Tauri 2, whose HTTP plugin adds an Origin to every request.
-import { afterEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, askAs, EPISODE, FEED, listened, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import {
+  addElsewhere,
+  askAs,
+  EPISODE,
+  FEED,
+  listened,
+  openAs,
+  openForEach,
+  PASSWORD,
+  played,
+  server,
+} from "./phone.ts";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-afterEach(() => server.close());
+openForEach();
 
 /** Linux and macOS, Windows, and plugins before 2.5.6. */
 const ORIGINS = ["tauri://localhost", "http://tauri.localhost", "null"];
 
 for (const Origin of ORIGINS) {
   test(`with the gPodder API and Origin ${Origin} it signs in, syncs both ways and signs out`, async () => {
-    server = await openFor();
-    await addElsewhere(server);
-    const send = openAs(server, { Origin, "User-Agent": "tauri-plugin-http/2.5.7" });
+    await addElsewhere();
+    const send = openAs({ Origin, "User-Agent": "tauri-plugin-http/2.5.7" });
     const login = await send("POST", "/api/2/auth/ann/login.json", basicAuth("ann", PASSWORD));
     expect(login.status).toBe(200);
     const Cookie = login.headers.getSetCookie()[0]?.split(";")[0] ?? "";
@@ -30,8 +39,7 @@ for (const Origin of ORIGINS) {
   });
 
   test(`with Nextcloud and Origin ${Origin} it starts the login flow, and takes a password in Latin-1`, async () => {
-    server = await openFor();
-    const send = openAs(server, { Origin, "User-Agent": "tauri-plugin-http/2.5.7" });
+    const send = openAs({ Origin, "User-Agent": "tauri-plugin-http/2.5.7" });
     expect((await send("POST", "/index.php/login/v2")).status).toBe(200);
     const headers = basicAuth("ann", PASSWORD, "latin1");
     expect((await send("GET", "/index.php/apps/gpoddersync/subscriptions?since=0", headers)).status).toBe(200);
@@ -41,12 +49,11 @@ for (const Origin of ORIGINS) {
 test.each(["/api/2/episodes/ann.json", "/index.php/apps/gpoddersync/episode_action/create"])(
   "what it plays first of an episode counts from its start, though it says that it began where it ended: %s",
   async (path) => {
-    server = await openFor();
-    const ask = askAs(server, "tauri-plugin-http/2.5.7");
+    const ask = askAs("tauri-plugin-http/2.5.7");
     for (const position of [300, 360]) {
       const timestamp = new Date(server.clock.now()).toISOString();
       await ask("POST", path, [{ ...played(position), started: position, timestamp }]);
     }
-    expect(await listened(server)).toEqual([{ started: 0, position: 360 }]);
+    expect(await listened()).toEqual([{ started: 0, position: 360 }]);
   },
 );

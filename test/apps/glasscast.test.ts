@@ -1,20 +1,17 @@
 // GlassCast, which keeps no cookies, and names its device in paths of lists and in actions only.
-import { afterEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, FEED, openAs, openFor, played } from "./phone.ts";
+import { addElsewhere, FEED, openAs, openForEach, played, server } from "./phone.ts";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-afterEach(() => server.close());
+openForEach(addElsewhere);
 
 const EPISODES = "/api/2/episodes/ann.json";
 
 test("it is not sent its own plays, which would throw it back, and gets those of another phone with its token", async () => {
-  server = await openFor();
-  await addElsewhere(server);
   const user = await server.user("bob");
   const as = async (token: string, method: string, path: string, body?: unknown) => {
     server.clock.advance(20_000);
-    const send = openAs(server, { ...basicAuth("bob", token), "User-Agent": "GlassCast" });
+    const send = openAs({ ...basicAuth("bob", token), "User-Agent": "GlassCast" });
     const text = body === undefined ? undefined : JSON.stringify(body);
     const answer = await send(method, path.replace("/ann", "/bob"), {}, text);
     expect([path, answer.status]).toEqual([path, 200]);

@@ -1,25 +1,20 @@
 // GNOME Podcasts, which signs in to Nextcloud with the password, and signs out.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { actAsUser } from "../../src/services/actor.ts";
 import { listDevices } from "../../src/services/devices.ts";
 import { listTokens } from "../../src/services/tokens.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, FEED, listened, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import { addElsewhere, FEED, listened, openAs, openForEach, PASSWORD, played, server } from "./phone.ts";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-let send: ReturnType<typeof openAs>;
-beforeEach(async () => {
-  server = await openFor();
-  send = openAs(server, { "User-Agent": "GNOME Podcasts/25.2" });
-});
-afterEach(() => server.close());
+openForEach();
+const send = openAs({ "User-Agent": "GNOME Podcasts/25.2" });
 
 const OCS = { "OCS-APIRequest": "true" };
 const GET_TOKEN = "/ocs/v2.php/core/getapppassword";
 const END_TOKEN = "/ocs/v2.php/core/apppassword";
 
 test("it is not sent its own plays, though it asks since the time at which its last sync began", async () => {
-  await addElsewhere(server);
+  await addElsewhere();
   const place = "/index.php/apps/gpoddersync/episode_action";
   const app = basicAuth("ann", server.token);
   const began = Math.floor(server.clock.now() / 1000);
@@ -35,7 +30,7 @@ test("it is not sent its own plays, though it asks since the time at which its l
 const PLACE = "/index.php/apps/gpoddersync";
 
 test("what it calls played at its first sync leaves the place at which somebody listens again", async () => {
-  await addElsewhere(server);
+  await addElsewhere();
   const app = basicAuth("ann", server.token);
   server.clock.advance(60_000);
   const began = new Date(server.clock.now()).toISOString().slice(0, 19);
@@ -43,11 +38,11 @@ test("what it calls played at its first sync leaves the place at which somebody 
   const mark = { ...played(600), action: "PLAY", timestamp: began };
   const marks = [mark, { ...mark, guid: "two", episode: "https://feeds.example/2.mp3" }];
   await send("POST", `${PLACE}/episode_action/create`, app, JSON.stringify(marks));
-  const other = openAs(server, { ...app, "User-Agent": "Elsewhere/1" });
+  const other = openAs({ ...app, "User-Agent": "Elsewhere/1" });
   const { actions } = (await other("GET", "/api/2/episodes/ann.json?since=0")).body;
   expect(actions.map(({ position }: { position: number }) => position).toSorted()).toEqual([42, 600]);
   // An hour of listening does not fit into a second.
-  expect((await listened(server)).map(({ started, position }) => position - started)).toEqual([0, 0, 42]);
+  expect((await listened()).map(({ started, position }) => position - started)).toEqual([0, 0, 42]);
 });
 
 test("what it finishes counts from where it was, though it says then that it began at 0, and what is heard again too", async () => {
@@ -67,7 +62,7 @@ test("what it finishes counts from where it was, though it says then that it beg
     const play = { ...played(position), action: "PLAY", started, total: 3600, timestamp: `${timestamp}Z` };
     await send("POST", `${PLACE}/episode_action/create`, app, JSON.stringify([play]));
   }
-  expect(await listened(server)).toEqual([
+  expect(await listened()).toEqual([
     { started: 0, position: 900 },
     { started: 1800, position: 3600 },
     { started: 600, position: 1800 },
@@ -76,13 +71,13 @@ test("what it finishes counts from where it was, though it says then that it beg
 });
 
 test("signed in again, it brings back no podcast that was removed elsewhere, though it uploads all that it has", async () => {
-  await addElsewhere(server);
+  await addElsewhere();
   const app = basicAuth("ann", server.token);
   await send("GET", `${PLACE}/subscriptions`, app);
   server.clock.advance(60_000);
   await send("GET", `${PLACE}/subscriptions?since=${Math.floor(server.clock.now() / 1000) - 60}`, app);
   server.clock.advance(60_000);
-  const other = openAs(server, { ...app, "User-Agent": "Elsewhere/1" });
+  const other = openAs({ ...app, "User-Agent": "Elsewhere/1" });
   const list = "/api/2/subscriptions/ann/other.json";
   await other("POST", list, {}, JSON.stringify({ add: [], remove: [FEED] }));
   server.clock.advance(60_000);
@@ -92,7 +87,7 @@ test("signed in again, it brings back no podcast that was removed elsewhere, tho
 });
 
 test("the password gets a token, which syncs both ways until signing out revokes it", async () => {
-  await addElsewhere(server);
+  await addElsewhere();
   const given = await send("GET", GET_TOKEN, { ...OCS, ...basicAuth("ann", PASSWORD) });
   expect([given.status, given.headers.get("content-type")]).toEqual([200, "application/xml; charset=utf-8"]);
   const token = /<apppassword>([^<]+)<\/apppassword>/.exec(given.body)?.[1] ?? "";

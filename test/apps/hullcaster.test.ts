@@ -1,13 +1,9 @@
 // hullcaster, which adds all of its podcasts again at each sync, one request each.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, askAs, FEED, openAs, openFor } from "./phone.ts";
+import { addElsewhere, askAs, FEED, openAs, openForEach, server } from "./phone.ts";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-beforeEach(async () => {
-  server = await openFor();
-});
-afterEach(() => server.close());
+openForEach();
 
 const CHANGES = "/api/2/subscriptions/ann/terminal.json";
 const TABLET = "/api/2/subscriptions/ann/tablet.json";
@@ -21,12 +17,7 @@ function hullcaster() {
   const send = async (method: string, path: string, body?: unknown) => {
     server.clock.advance(2000);
     const headers = { ...basicAuth("ann", server.token), ...(cookie && { Cookie: cookie }) };
-    const answer = await openAs(server, headers)(
-      method,
-      path,
-      {},
-      body === undefined ? undefined : JSON.stringify(body),
-    );
+    const answer = await openAs(headers)(method, path, {}, body === undefined ? undefined : JSON.stringify(body));
     expect([path, answer.status]).toEqual([path, 200]);
     cookie = answer.headers.get("set-cookie")?.split(";")[0] ?? cookie;
     return answer.body;
@@ -70,20 +61,20 @@ function hullcaster() {
 
 const elsewhere = (body: { add: string[]; remove: string[] }) => {
   server.clock.advance(60_000);
-  return askAs(server, "Elsewhere/1")("POST", "/api/2/subscriptions/ann/other.json", body);
+  return askAs("Elsewhere/1")("POST", "/api/2/subscriptions/ann/other.json", body);
 };
 const listed = async () =>
-  (await askAs(server, "Elsewhere/1")("GET", "/api/2/subscriptions/ann/new.json?since=0")).add.toSorted();
+  (await askAs("Elsewhere/1")("GET", "/api/2/subscriptions/ann/new.json?since=0")).add.toSorted();
 
 test("a podcast that was removed elsewhere leaves its list, and comes back to no other", async () => {
-  await addElsewhere(server);
+  await addElsewhere();
   const app = hullcaster();
   await app.start();
   expect(await app.sync()).toEqual([FEED]);
   await app.add(OTHER);
   await app.sync();
   await elsewhere({ add: [], remove: [FEED] });
-  const tablet = askAs(server, "Tablet/1");
+  const tablet = askAs("Tablet/1");
   const { timestamp } = await tablet("GET", `${TABLET}?since=0`);
   expect(await app.sync()).toEqual([OTHER]);
   expect(await app.sync()).toEqual([OTHER]);
@@ -94,7 +85,7 @@ test("a podcast that was removed elsewhere leaves its list, and comes back to no
 });
 
 test("after a restart it takes what was changed elsewhere, and what its user did last counts", async () => {
-  await addElsewhere(server);
+  await addElsewhere();
   const app = hullcaster();
   await app.start();
   await app.sync();

@@ -1,19 +1,14 @@
 // Kasts, which calls a length that it doesn't know one second.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, listened, openAs, openFor, played } from "./phone.ts";
+import { addElsewhere, listened, openAs, openForEach, played, server } from "./phone.ts";
 
 const EPISODES = "/api/2/episodes/ann.json";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-beforeEach(async () => {
-  server = await openFor();
-  // A phone is at second 42 of 600.
-  await addElsewhere(server);
-});
-afterEach(() => server.close());
+// A phone is at second 42 of 600.
+openForEach(addElsewhere);
 
-const as = (agent: string) => openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
+const as = (agent: string) => openAs({ ...basicAuth("ann", server.token), "User-Agent": agent });
 
 async function upload(
   started: number,
@@ -48,7 +43,7 @@ test("what it plays first of an episode counts from its start, and what it only 
   const other = (name: string) => ({ episode: `https://feeds.example/${name}.mp3`, guid: name, total: 600 });
   await upload(300, 300, other("first"));
   await upload(600, 600, other("marked"));
-  expect(await listened(server)).toEqual([
+  expect(await listened()).toEqual([
     { started: 600, position: 600 },
     { started: 0, position: 42 },
     { started: 0, position: 300 },
@@ -57,5 +52,5 @@ test("what it plays first of an episode counts from its start, and what it only 
 
 test("what it opens and does not play is not called finished", async () => {
   await upload(0, 0, { episode: "https://feeds.example/opened.mp3", guid: "opened", total: 600 });
-  expect(await listened(server)).toEqual([{ started: 0, position: 42 }]);
+  expect(await listened()).toEqual([{ started: 0, position: 42 }]);
 });

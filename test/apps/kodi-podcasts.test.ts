@@ -1,22 +1,17 @@
 // The Kodi add-on "Podcasts": all boxes have one device id, and each uploads before it asks.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, EPISODE, FEED, listened, openAs, openFor } from "./phone.ts";
+import { addElsewhere, EPISODE, FEED, listened, openAs, openForEach, server } from "./phone.ts";
 
 const LIST = "/api/2/subscriptions/ann/kodi.json";
 const EPISODES = "/api/2/episodes/ann.json";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-beforeEach(async () => {
-  server = await openFor();
-  await addElsewhere(server);
-});
-afterEach(() => server.close());
+openForEach(addElsewhere);
 
 /** A box. All have the token that their user has typed once. */
 function box() {
   const agent = "Kodi Podcasts/1.0 (+https://github.com/shiggsy365/KodiStremioBridge)";
-  const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
+  const send = openAs({ ...basicAuth("ann", server.token), "User-Agent": agent });
   const ask = async (method: string, path: string, body?: unknown) => {
     const answer = await send(method, path, {}, body === undefined ? undefined : JSON.stringify(body));
     expect([path, answer.status]).toEqual([path, 200]);
@@ -62,5 +57,5 @@ test("what one box plays and adds reaches the other, though both have one device
   const back = await kitchen();
   expect([back.remove, back.positions]).toEqual([expect.arrayContaining([added]), expect.arrayContaining([400])]);
   // Each says that its play began at 0: it was one.
-  expect((await listened(server)).map(({ position }) => position)).toEqual([400, 42]);
+  expect((await listened()).map(({ position }) => position)).toEqual([400, 42]);
 });

@@ -1,19 +1,16 @@
 // Kodi's plugin.audio.podcasts 2.3.3, which knows the session by the cookie's name and writes Basic in base64url.
-import { afterEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { actAsUser } from "../../src/services/actor.ts";
 import { setPassword } from "../../src/services/passwords.ts";
-import { addElsewhere, FEED, openAs, openFor } from "./phone.ts";
+import { addElsewhere, FEED, openAs, openForEach, server } from "./phone.ts";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-afterEach(() => server.close());
+openForEach(addElsewhere);
 
 test("it finds the cookie `sessionid` after its login, and reads the list with that alone", async () => {
-  server = await openFor();
-  await addElsewhere(server);
   const [user] = await server.sql("select id from users");
   const password = "a~~~?>>x";
   await setPassword(server.app, actAsUser(Number(user?.["id"])), password);
-  const send = openAs(server, { "User-Agent": "Kodi/21.2 plugin.audio.podcasts/2.3.3" });
+  const send = openAs({ "User-Agent": "Kodi/21.2 plugin.audio.podcasts/2.3.3" });
   const value = Buffer.from(`ann:${password}`).toString("base64url");
   const login = await send("POST", "/api/2/auth/ann/login.json", { Authorization: `Basic ${value}` });
   expect(login.status).toBe(200);

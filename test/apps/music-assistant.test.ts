@@ -1,14 +1,9 @@
 // Music Assistant, which keeps a list and yet asks for everything at each sync of its library.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, EPISODE, FEED, openAs, openFor, played } from "./phone.ts";
+import { addElsewhere, EPISODE, FEED, openAs, openForEach, played, server } from "./phone.ts";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-beforeEach(async () => {
-  server = await openFor();
-  await addElsewhere(server);
-});
-afterEach(() => server.close());
+openForEach(addElsewhere);
 
 const NEXTCLOUD = "/index.php/apps/gpoddersync";
 const ROUTES = {
@@ -22,14 +17,14 @@ const ROUTES = {
 for (const [name, routes] of Object.entries(ROUTES)) {
   const ask = async (path: string) => {
     const agent = { "User-Agent": "Music Assistant/2.7.0 aiohttp/3.13.2 Python/3.13" };
-    const answer = await openAs(server, { Authorization: `Bearer ${server.token}`, ...agent })("GET", path);
+    const answer = await openAs({ Authorization: `Bearer ${server.token}`, ...agent })("GET", path);
     expect(answer.status).toBe(200);
     return answer.body;
   };
   const elsewhere = (path: string, body: unknown) => {
     server.clock.advance(60_000);
     const headers = { ...basicAuth("ann", server.token), "User-Agent": "Elsewhere/1" };
-    return openAs(server, headers)("POST", path, {}, JSON.stringify(body));
+    return openAs(headers)("POST", path, {}, JSON.stringify(body));
   };
 
   test(`with ${name} a podcast that was removed elsewhere leaves its list`, async () => {
@@ -47,7 +42,7 @@ for (const [name, routes] of Object.entries(ROUTES)) {
 
   test(`with ${name} a podcast that its user adds again after that stays`, async () => {
     const upload = (add: string[]) =>
-      openAs(server, { Authorization: `Bearer ${server.token}`, "User-Agent": "Music Assistant/2.7.0" })(
+      openAs({ Authorization: `Bearer ${server.token}`, "User-Agent": "Music Assistant/2.7.0" })(
         "POST",
         routes.feeds.includes("mass")
           ? "/api/2/subscriptions/ann/mass.json"

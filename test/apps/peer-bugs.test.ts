@@ -1,17 +1,13 @@
 // Bugs that were reported against other servers of these protocols: podkeep has none of them. More of them are checks
 // (src/conformance/apps).
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { actAsUser } from "../../src/services/actor.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { ORIGIN } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import { FEED, openAs, openForEach, PASSWORD, played, server } from "./phone.ts";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-beforeEach(async () => {
-  server = await openFor();
-});
-afterEach(() => server.close());
+openForEach();
 
 const NEXTCLOUD = "/index.php/apps/gpoddersync";
 const PLAYS = "/api/2/episodes/ann.json";
@@ -22,7 +18,7 @@ function app(
   agent: string | null = "AntennaPod/3.11.4",
   headers: Record<string, string> = basicAuth("ann", server.token),
 ) {
-  const send = openAs(server, { ...headers, ...(agent !== null && { "User-Agent": agent }) });
+  const send = openAs({ ...headers, ...(agent !== null && { "User-Agent": agent }) });
   const json = async (method: string, path: string, body?: unknown) => {
     const answer = await send(method, path, {}, body === undefined ? undefined : JSON.stringify(body));
     expect([path, answer.status]).toEqual([path, 200]);
@@ -46,8 +42,7 @@ const on = (n: number, more: object = {}) => ({
   guid: `guid-${n}`,
   ...more,
 });
-const statusWith = async (path: string, headers: Record<string, string>) =>
-  (await openAs(server, headers)("GET", path)).status;
+const statusWith = async (path: string, headers: Record<string, string>) => (await openAs(headers)("GET", path)).status;
 
 const BUGS: readonly (readonly [report: string, meaning: string, run: () => Promise<unknown>])[] = [
   [
@@ -196,12 +191,7 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
     async () => {
       const { timestamp } = await app().get("/api/2/subscriptions/ann/phone.json?since=0");
       const headers = { Authorization: `Bearer ${server.token}`, "Content-Type": "application/json" };
-      await openAs(server, headers)(
-        "POST",
-        "/subscriptions",
-        {},
-        JSON.stringify({ subscriptions: [{ feed_url: FEED }] }),
-      );
+      await openAs(headers)("POST", "/subscriptions", {}, JSON.stringify({ subscriptions: [{ feed_url: FEED }] }));
       expect((await app().get(`/api/2/subscriptions/ann/phone.json?since=${timestamp}`)).add).toEqual([FEED]);
     },
   ],
@@ -263,7 +253,7 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
     "a user name may be an e-mail address",
     async () => {
       const { token } = await server.user("ann+pods@example.org");
-      const send = openAs(server, { ...basicAuth("ann+pods@example.org", token), "User-Agent": "gPodder/3.11" });
+      const send = openAs({ ...basicAuth("ann+pods@example.org", token), "User-Agent": "gPodder/3.11" });
       for (const name of ["ann+pods@example.org", "ann%2Bpods%40example.org"]) {
         expect((await send("GET", `/api/2/subscriptions/${name}/desk.json?since=0`)).status).toBe(200);
       }

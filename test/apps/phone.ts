@@ -1,5 +1,5 @@
 // What the tests of apps share: a server with a user who has a password, and requests as an app sends them.
-import { expect } from "bun:test";
+import { afterEach, beforeEach, expect } from "bun:test";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { listPlays } from "../../src/services/play-list.ts";
 import { type Answer, openTestApp, type TestApp } from "../support/app.ts";
@@ -8,23 +8,35 @@ import { playOf } from "../support/play.ts";
 
 export const PASSWORD = "correct horse";
 
+/** The server of the test that runs. */
+export let server: TestApp & { token: string };
+
 /** Opens a server with a user. @param name of the user */
-export async function openFor(name = "ann"): Promise<TestApp & { token: string }> {
-  const server = await openTestApp();
-  const user = await server.user(name);
+export async function openFor(name = "ann"): Promise<void> {
+  const opened = await openTestApp();
+  const user = await opened.user(name);
   await user.setPassword(PASSWORD);
-  return Object.assign(server, { token: user.token });
+  server = Object.assign(opened, { token: user.token });
+}
+
+/** Opens one for each test of a file. @param prepare what happens before the test */
+export function openForEach(prepare?: () => Promise<void>): void {
+  beforeEach(async () => {
+    await openFor();
+    await prepare?.();
+  });
+  afterEach(() => server.close());
 }
 
 /** Sends requests with the headers that an app sends with each. */
 export const openAs =
-  (server: TestApp, own: Record<string, string>) =>
+  (own: Record<string, string>) =>
   (method: string, path: string, headers: Record<string, string> = {}, body?: string): Promise<Answer> =>
     server.send(method, path, { headers: { ...own, ...headers }, ...(body === undefined ? {} : { body }) });
 
 /** Asks as an app that signs in each time, a minute after the request before. @returns the body of a response of status 200 */
-export function askAs(server: TestApp & { token: string }, agent: string) {
-  const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
+export function askAs(agent: string) {
+  const send = openAs({ ...basicAuth("ann", server.token), "User-Agent": agent });
   return async (method: string, path: string, body?: unknown): Promise<Answer["body"]> => {
     server.clock.advance(60_000);
     const answer = await send(method, path, {}, body === undefined ? undefined : JSON.stringify(body));
@@ -39,14 +51,14 @@ export const EPISODE = "https://feeds.example/1.mp3";
 export const played = (position: number) => playOf(FEED, EPISODE, { guid: "one", device: "app", position });
 
 /** What "Listening" has, newest first. */
-export async function listened({ app }: TestApp): Promise<{ started: number; position: number }[]> {
-  const { plays } = await listPlays(app, await actAsAdmin(app, "ann", "test"), { limit: 100 });
+export async function listened(): Promise<{ started: number; position: number }[]> {
+  const { plays } = await listPlays(server.app, await actAsAdmin(server.app, "ann", "test"), { limit: 100 });
   return plays.map(({ started, position }) => ({ started: started ?? 0, position: position ?? 0 }));
 }
 
 /** Adds the feed and a play as another app of the user does. */
-export async function addElsewhere(server: TestApp & { token: string }, name = "ann"): Promise<void> {
-  const send = openAs(server, { ...basicAuth(name, server.token), "User-Agent": "Elsewhere/1" });
+export async function addElsewhere(name = "ann"): Promise<void> {
+  const send = openAs({ ...basicAuth(name, server.token), "User-Agent": "Elsewhere/1" });
   const device = encodeURIComponent(name);
   await send("POST", `/api/2/subscriptions/${device}/other.json`, {}, JSON.stringify({ add: [FEED], remove: [] }));
   await send("POST", `/api/2/episodes/${device}.json`, {}, JSON.stringify([played(42)]));

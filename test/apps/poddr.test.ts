@@ -1,18 +1,13 @@
 // Poddr 3.0, PodFlow and Stepcast: what they receive counts over what their user did here before. Poddr knows no episode's length.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, askAs, EPISODE, FEED, openAs, openFor } from "./phone.ts";
+import { addElsewhere, askAs, EPISODE, FEED, openAs, openForEach, server } from "./phone.ts";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-beforeEach(async () => {
-  server = await openFor();
-  await addElsewhere(server);
-});
-afterEach(() => server.close());
+openForEach(addElsewhere);
 
 /** Poddr on a device, or another app. */
 function poddr(device: string, agent = "Poddr/3.0.0+1 (linux)") {
-  const ask = askAs(server, agent);
+  const ask = askAs(agent);
   return (method: string, path: string, body?: unknown) => ask(method, path.replace("DEVICE", device), body);
 }
 
@@ -47,6 +42,6 @@ test("its positions, which have no length, reach another Poddr, and a phone only
     { episode: EPISODE, position: 77, total: 600 },
     { episode: other, position: 77 },
   ]);
-  const phone = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": "AntennaPod/3.11.4" });
+  const phone = openAs({ ...basicAuth("ann", server.token), "User-Agent": "AntennaPod/3.11.4" });
   expect((await phone("GET", `${episodes}?since=0`)).body.actions).toMatchObject([{ episode: EPISODE, position: 77 }]);
 });

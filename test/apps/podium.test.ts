@@ -1,16 +1,13 @@
 // Podium, which polls the login flow with the token in the query, and apps that upload before they ask, as it does.
-import { afterEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { signedIn } from "../http/browser.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, askAs, FEED, openAs, openFor, PASSWORD, played } from "./phone.ts";
+import { addElsewhere, askAs, FEED, openAs, openForEach, PASSWORD, played, server } from "./phone.ts";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-afterEach(() => server.close());
+openForEach(addElsewhere);
 
 test("its login flow ends with a token, which syncs both ways", async () => {
-  server = await openFor();
-  await addElsewhere(server);
-  const send = openAs(server, { "User-Agent": "Podium/1.9" });
+  const send = openAs({ "User-Agent": "Podium/1.9" });
   const { body } = await send("POST", "/index.php/login/v2");
   const poll = () => send("POST", `${body.poll.endpoint}?token=${body.poll.token}`);
   expect((await poll()).status).toBe(404);
@@ -29,23 +26,19 @@ test("its login flow ends with a token, which syncs both ways", async () => {
 });
 
 /** Podium with a token; a full sync asks for everything, a partial one uploads before it asks. */
-async function podium(agent = "podium/19 (Android 15)") {
-  server = await openFor();
-  await addElsewhere(server);
-  return askAs(server, agent);
-}
+const podium = (agent = "podium/19 (Android 15)") => askAs(agent);
 
 const PLACE = "/index.php/apps/gpoddersync";
 const removeElsewhere = () =>
-  askAs(server, "Elsewhere/1")("POST", "/api/2/subscriptions/ann/other.json", { add: [], remove: [FEED] });
-const listed = async () => (await askAs(server, "Elsewhere/1")("GET", "/api/2/subscriptions/ann/new.json?since=0")).add;
+  askAs("Elsewhere/1")("POST", "/api/2/subscriptions/ann/other.json", { add: [], remove: [FEED] });
+const listed = async () => (await askAs("Elsewhere/1")("GET", "/api/2/subscriptions/ann/new.json?since=0")).add;
 
 const AGENTS = ["podium/19 (Android 15)", "podzzz/3 (Android 15)", "PodcastMerlin/2.0 (Flutter)"];
 
 test.each(AGENTS)(
   "what the user of %s adds again after it obeyed a removal counts, though it asks only then",
   async (agent) => {
-    const ask = await podium(agent);
+    const ask = podium(agent);
     const { timestamp } = await ask("GET", `${PLACE}/subscriptions?since=0`);
     await ask("POST", `${PLACE}/subscription_change/create`, { add: [FEED], remove: [] });
     const idle = await ask("GET", `${PLACE}/subscriptions?since=${timestamp}`);
@@ -57,7 +50,7 @@ test.each(AGENTS)(
 );
 
 test("its full sync, which uploads all that it has, brings back nothing that was removed elsewhere", async () => {
-  const ask = await podium();
+  const ask = podium();
   const { timestamp } = await ask("GET", `${PLACE}/subscriptions?since=0`);
   await ask("GET", `${PLACE}/subscriptions?since=${timestamp}`);
   await removeElsewhere();

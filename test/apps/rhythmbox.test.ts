@@ -1,21 +1,16 @@
 // Rhythmbox 3.5: it asks for episodes since the latest action that it received, and counts each play that reaches the end.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { issueToken } from "../../src/services/tokens.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, EPISODE, FEED, openAs, openFor, played } from "./phone.ts";
+import { addElsewhere, EPISODE, FEED, openAs, openForEach, played, server } from "./phone.ts";
 
 const DEVICE = "rhythmbox-0123456789abcdef0123456789abcdef";
 const LIST = `/api/2/subscriptions/ann/${DEVICE}.json`;
 const EPISODES = "/api/2/episodes/ann.json";
 const NEXTCLOUD = "/index.php/apps/gpoddersync";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-beforeEach(async () => {
-  server = await openFor();
-  await addElsewhere(server);
-});
-afterEach(() => server.close());
+openForEach(addElsewhere);
 
 async function anotherToken(): Promise<string> {
   const admin = await actAsAdmin(server.app, "ann", "test");
@@ -27,7 +22,7 @@ function appOf(agent: string, token: string) {
   let cookie = {};
   return async (method: string, path: string, body?: unknown) => {
     server.clock.advance(60_000);
-    const send = openAs(server, { ...basicAuth("ann", token), "User-Agent": agent, ...cookie });
+    const send = openAs({ ...basicAuth("ann", token), "User-Agent": agent, ...cookie });
     const answer = await send(method, path, {}, body === undefined ? undefined : JSON.stringify(body));
     expect([path, answer.status]).toEqual([path, 200]);
     const [given] = answer.headers.getSetCookie();

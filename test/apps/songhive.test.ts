@@ -1,17 +1,14 @@
 // Songhive, a server: it keeps a list only, and sends timestamps as it stores them, with a fraction.
-import { afterEach, expect, test } from "bun:test";
-import { addElsewhere, askAs, FEED, openFor } from "./phone.ts";
+import { expect, test } from "bun:test";
+import { addElsewhere, askAs, FEED, openForEach } from "./phone.ts";
 
 const LIST = "/api/2/subscriptions/ann/songhive.json";
 const AGENT = "Songhive/0.9 (https://git.fabiomanganiello.com/songhive) (gpodder sync)";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-afterEach(() => server.close());
+openForEach(addElsewhere);
 
 test("it syncs both ways, and set up again it brings back no podcast that was removed elsewhere", async () => {
-  server = await openFor();
-  await addElsewhere(server);
-  const [ask, other] = [askAs(server, AGENT), askAs(server, "Elsewhere/1")];
+  const [ask, other] = [askAs(AGENT), askAs("Elsewhere/1")];
   await ask("POST", "/api/2/auth/ann/login.json");
   await ask("PUT", "/api/2/devices/ann/songhive.json", { caption: "Songhive", type: "server" });
   expect(await ask("GET", `${LIST}?since=0`)).toMatchObject({ add: [FEED], remove: [] });

@@ -1,10 +1,9 @@
 // Apps that don't say where a play began: they write 0 each time, or nothing.
-import { afterEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { EPISODE, FEED, listened, openAs, openFor } from "./phone.ts";
+import { EPISODE, FEED, listened, openAs, openForEach, server } from "./phone.ts";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-afterEach(() => server.close());
+openForEach();
 
 test.each([
   ["podium/19 (Android 15)", { started: 0, total: 3600 }],
@@ -16,15 +15,14 @@ test.each([
   ["podzzz/3 (Android 15)", { started: 0, total: 3600 }],
   ["litepop/1.0", { started: 0, total: 3600 }],
 ])("what %s played yesterday is not listened to again today", async (agent, more) => {
-  server = await openFor();
-  const send = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
+  const send = openAs({ ...basicAuth("ann", server.token), "User-Agent": agent });
   for (const position of [600, 1000]) {
     server.clock.advance(24 * 3_600_000);
     const timestamp = new Date(server.clock.now()).toISOString().slice(0, 19);
     const play = { podcast: FEED, episode: EPISODE, action: "play", timestamp, position, ...more };
     await send("POST", "/api/2/episodes/ann.json?device=desk", {}, JSON.stringify([play]));
   }
-  expect(await listened(server)).toEqual([
+  expect(await listened()).toEqual([
     { started: 600, position: 1000 },
     { started: 0, position: 600 },
   ]);

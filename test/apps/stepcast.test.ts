@@ -1,20 +1,15 @@
 // Stepcast, which compares its list with the one of its last sync, and what it receives counts.
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { addElsewhere, askAs, FEED, openFor } from "./phone.ts";
+import { expect, test } from "bun:test";
+import { addElsewhere, askAs, FEED, openForEach } from "./phone.ts";
 
 const AGENT = "Stepcast/1.4 (Android)";
 const LIST = "/api/2/subscriptions/ann/stepcast-android.json";
 const OWN = "https://feeds.example/own";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-beforeEach(async () => {
-  server = await openFor();
-  await addElsewhere(server);
-});
-afterEach(() => server.close());
+openForEach(addElsewhere);
 
 test("set up again, it uploads all that it has, and brings back no podcast that was removed elsewhere", async () => {
-  const [ask, other] = [askAs(server, AGENT), askAs(server, "Elsewhere/1")];
+  const [ask, other] = [askAs(AGENT), askAs("Elsewhere/1")];
   await ask("GET", `${LIST}?since=0`);
   const { timestamp } = await ask("POST", LIST, { add: [OWN], remove: [] });
   await ask("GET", `${LIST}?since=${timestamp}`);

@@ -1,16 +1,13 @@
 // YourPods (the source in Dart, 1.3.1), which writes an episode's guid in place of its URL.
-import { afterEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, askAs, EPISODE, FEED, openAs, openFor, played } from "./phone.ts";
+import { addElsewhere, askAs, EPISODE, FEED, openAs, openForEach, played, server } from "./phone.ts";
 
-let server: Awaited<ReturnType<typeof openFor>>;
-afterEach(() => server.close());
+openForEach(addElsewhere);
 
 test("its plays reach the apps that find an episode by its URL", async () => {
-  server = await openFor();
-  await addElsewhere(server);
   server.clock.advance(120_000);
-  const as = (agent: string) => openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent });
+  const as = (agent: string) => openAs({ ...basicAuth("ann", server.token), "User-Agent": agent });
   const own = { ...played(300), episode: "one", guid: "one", timestamp: "2026-01-01T00:01:00.000Z" };
   // What is marked as played in a list has no guid.
   const marked = { ...own, guid: null, position: 600, timestamp: "2026-01-01T00:02:00.000Z" };
@@ -30,11 +27,9 @@ test("its plays reach the apps that find an episode by its URL", async () => {
 const AGENTS = ["YourPods/1.3.1 (+https://yourpods.app)", "Unknown/1"];
 
 test.each(AGENTS)("%s gets what it was sent beside its sync, and did not keep", async (agent) => {
-  server = await openFor();
-  await addElsewhere(server);
   const path = "/index.php/apps/gpoddersync/episode_action";
   const send = (method: string, query: string, body?: unknown) =>
-    openAs(server, { ...basicAuth("ann", server.token), "User-Agent": agent })(
+    openAs({ ...basicAuth("ann", server.token), "User-Agent": agent })(
       method,
       `${path}${query}`,
       {},
@@ -43,7 +38,7 @@ test.each(AGENTS)("%s gets what it was sent beside its sync, and did not keep", 
   const first = await send("GET", "?since=0");
   const since = Date.parse(first.body.actions[0].timestamp) / 1000;
   server.clock.advance(60_000);
-  const other = openAs(server, { ...basicAuth("ann", server.token), "User-Agent": "Elsewhere/1" });
+  const other = openAs({ ...basicAuth("ann", server.token), "User-Agent": "Elsewhere/1" });
   const later = { ...played(300), timestamp: "2026-01-01T00:01:00" };
   await other("POST", "/api/2/episodes/ann.json", {}, JSON.stringify([later]));
   // A page of what is in progress.
@@ -52,9 +47,7 @@ test.each(AGENTS)("%s gets what it was sent beside its sync, and did not keep", 
 });
 
 test("what its user adds again after it obeyed a removal counts: the app in Swift uploads it at once", async () => {
-  server = await openFor();
-  await addElsewhere(server);
-  const [app, other] = [askAs(server, "YourPods/1.0"), askAs(server, "Elsewhere/1")];
+  const [app, other] = [askAs("YourPods/1.0"), askAs("Elsewhere/1")];
   const place = "/index.php/apps/gpoddersync";
   let { timestamp } = await app("GET", `${place}/subscriptions?since=0`);
   // Twice: of what it has received, and of what it has added itself.
