@@ -12,7 +12,7 @@ import { createBackup, verifyBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
 import { start } from "../../src/db/migrations/0001_start.ts";
 import { MIGRATION_TABLE, SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
-import { DIALECT } from "../../src/db/postgres/database.ts";
+import { DIALECT } from "../../src/db/postgres/upgrade.ts";
 import { tables } from "../../src/db/tables.ts";
 import { numberOf } from "../../src/domain/episode-set.ts";
 import { hashFeedUrl } from "../../src/domain/feed-url.ts";

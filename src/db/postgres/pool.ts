@@ -14,6 +14,10 @@ export interface PoolOptions {
   timeout: number;
 }
 
+// The level is said, because a database can have another default: lockUser must see what the one before it committed.
+export const WRITE = "begin isolation level read committed";
+export const READ = "begin isolation level repeatable read, read only";
+
 /** Milliseconds after the server's own statement timeout: no response by then means a dead connection. */
 const GRACE = 250;
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
-import { MIGRATION_LOCK } from "../../../src/db/postgres/database.ts";
+import { MIGRATION_LOCK } from "../../../src/db/postgres/upgrade.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
 import { addFeeds } from "../../support/feeds.ts";

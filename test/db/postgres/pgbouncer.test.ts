@@ -3,7 +3,7 @@ import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { MIGRATION_LOCK } from "../../../src/db/postgres/database.ts";
+import { MIGRATION_LOCK } from "../../../src/db/postgres/upgrade.ts";
 import type { Finding } from "../../../src/doctor/finding.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { freePort } from "../../support/free-port.ts";
