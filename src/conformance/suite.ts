@@ -14,6 +14,7 @@ import { draftActions } from "./openpodcast-draft/actions.ts";
 import { draftAuth } from "./openpodcast-draft/auth.ts";
 import { draftChanges } from "./openpodcast-draft/changes.ts";
 import { draftClocks } from "./openpodcast-draft/clocks.ts";
+import { draftList } from "./openpodcast-draft/list.ts";
 import { type Exchange, NoResponse, Pace, Prober, RunEnd } from "./prober.ts";
 import type { Target } from "./target.ts";
 
@@ -28,6 +29,7 @@ export const CHECKS: readonly Check[] = [
   ...draftActions,
   ...draftClocks,
   ...draftChanges,
+  ...draftList,
   ...appChecksOf("gpodder"),
   ...racesOf("gpodder"),
   ...appChecksOf("nextcloud"),

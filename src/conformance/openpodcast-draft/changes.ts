@@ -1,14 +1,12 @@
-// GET /api/v1/sync and GET /api/v1/subscriptions: nothing is lost between two pages, two requests, or two clients.
-import { type Check, NOWHERE } from "../check.ts";
+// GET /api/v1/sync: nothing is lost between two pages, two requests, or two clients.
+import type { Check } from "../check.ts";
 import { expect, expectEqual, NotApplicable } from "../expect.ts";
 import {
   action,
   DAY,
   DRAFT,
   draftClient,
-  Entity,
   example,
-  expectDraftError,
   factsOf,
   feedsOf,
   MINUTE,
@@ -200,87 +198,6 @@ export const draftChanges: Check[] = [
         (await app.changes(since)).map(({ data }) => factsOf(data)),
         [factsOf(entity)],
       );
-    },
-  },
-  {
-    id: "openpodcast-draft/list/unsubscribed-only-if-wanted",
-    says: "The list has subscribed entities, and unsubscribed ones with include_unsubscribed=true",
-    source: `${DRAFT}, get all subscriptions`,
-    level: "MUST",
-    async run(prober) {
-      const { app, feed_url: on, now } = await openSubscribed(prober, MINUTE);
-      const off = prober.feed();
-      const { sync_id } = (await app.say("subscribe", now - MINUTE, { feed_url: off })).entity;
-      await app.say("unsubscribe", now, { sync_id });
-      expectEqual("feeds", await app.ours(), [on]);
-      expectEqual("feeds with unsubscribed ones", await app.ours("include_unsubscribed=true"), [on, off].sort());
-    },
-  },
-  {
-    id: "openpodcast-draft/list/pages-lose-nothing",
-    says: "Following next_cursor gives every subscription once",
-    source: `${DRAFT}, conventions: pagination`,
-    level: "MUST",
-    async run(prober) {
-      const app = draftClient(prober);
-      const feeds = Array.from({ length: 5 }, () => prober.feed());
-      await app.send(...feeds.map((feed_url) => action("subscribe", prober.clock.now(), { feed_url })));
-      expectEqual("feeds", await app.ours("limit=2"), feeds.toSorted());
-    },
-  },
-  {
-    id: "openpodcast-draft/list/pages-while-another-client-writes",
-    says: "What another client unsubscribes while a client reads the list page by page makes it miss no other one",
-    source: `${DRAFT}, conventions: pagination`,
-    level: "MUST",
-    async run(prober) {
-      const [app, other] = [draftClient(prober), draftClient(prober)];
-      const feeds = Array.from({ length: 6 }, () => prober.feed());
-      const at = prober.clock.now() - MINUTE;
-      await app.send(...feeds.map((feed_url) => action("subscribe", at, { feed_url })));
-      const kept: string[] = [...feeds];
-      const seen = await app.list("limit=2", async (page) => {
-        const gone = page.find(({ feed_url }) => prober.isOurs(feed_url));
-        if (!gone || kept.length < feeds.length) return;
-        kept.splice(kept.indexOf(gone.feed_url), 1);
-        await other.say("unsubscribe", prober.clock.now(), { sync_id: gone.sync_id });
-      });
-      const urls = new Set(seen.map(({ feed_url }) => feed_url));
-      expectEqual(
-        "feeds that are missing",
-        kept.filter((feed_url) => !urls.has(feed_url)),
-        [],
-      );
-    },
-  },
-  {
-    id: "openpodcast-draft/list/one",
-    says: "An entity is read by its sync_id, also unsubscribed; an unknown one is 404",
-    source: `${DRAFT}, get a single subscription`,
-    level: "MUST",
-    async run(prober) {
-      const { app, sync_id } = await openSubscribed(prober, MINUTE);
-      const { entity } = await app.say("unsubscribe", prober.clock.now(), { sync_id });
-      const answer = await app.request("GET", `/api/v1/subscriptions/${sync_id}`);
-      expectEqual("status", answer.status, 200);
-      expectEqual("entity", factsOf(answer.json(Entity)), factsOf(entity));
-      expectDraftError(await app.request("GET", `/api/v1/subscriptions/${NOWHERE}`), 404);
-    },
-  },
-  {
-    id: "openpodcast-draft/list/one-podcast-once",
-    says: "A feed that moves to the address of another subscription is in the list once, and the other sync_id leads there",
-    source: example(9),
-    level: "SHOULD",
-    async run(prober) {
-      const app = draftClient(prober);
-      const [a, b, now] = [prober.feed(), prober.feed(), prober.clock.now()];
-      const one = (await app.say("subscribe", now - MINUTE, { feed_url: a })).entity;
-      const two = (await app.say("subscribe", now - MINUTE, { feed_url: b })).entity;
-      await app.say("update", now, { sync_id: one.sync_id, feed_url: b, guid: one.guid });
-      expectEqual("feeds", await app.ours(), [b]);
-      const read = await app.request("GET", `/api/v1/subscriptions/${two.sync_id}`);
-      expectEqual("status", read.status, 200);
     },
   },
 ];
