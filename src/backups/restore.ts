@@ -4,12 +4,10 @@ import { dirname, resolve } from "node:path";
 import { type Clock, timeForChanges } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
-import { type Contents, checkCopy, copyDatabase, hasDeletedUsers, refuseInUse } from "../db/sqlite/backup.ts";
+import { type Contents, checkCopy, refuseInUse } from "../db/sqlite/backup.ts";
 import { timeInName } from "../db/sqlite/backup-files.ts";
-import { openSqlite } from "../db/sqlite/database.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { linkTarget } from "../db/sqlite/file.ts";
-import { isEmpty } from "../db/sqlite/lost.ts";
 import {
   emptyLogOf,
   replaceDatabase,
@@ -21,16 +19,14 @@ import {
 import { requireResponse } from "../db/sqlite/response.ts";
 import type { Tx } from "../db/statement.ts";
 import { describeDifference, readSubscription } from "../domain/history.ts";
-import { DomainError, isDiskFull, messageOf } from "../errors.ts";
-import { insertHistory, listChangesFrom, readHistoryStart } from "../store/history.ts";
+import { DomainError } from "../errors.ts";
+import { insertHistory, readHistoryStart } from "../store/history.ts";
 import {
   countPlaces,
   insertForAll,
   insertHistoryRows,
   keepPassword,
   latestChange,
-  listPasswords,
-  listRevoked,
   listUserNames,
   renewTables,
   revokeTokensOf,
@@ -38,8 +34,9 @@ import {
 } from "../store/restore.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { revokeToken } from "../store/tokens.ts";
-import { findPublicId, latestClock, readCounters, saveCounters, setPassword } from "../store/users.ts";
+import { latestClock, readCounters, saveCounters, setPassword } from "../store/users.ts";
 import { requireFile } from "./backups.ts";
+import { type Known, openFile, readKnown, readOld } from "./replaced.ts";
 
 /** Milliseconds that the clock of a lost server may have been ahead: more than any wrong time zone. */
 const MARGIN = 24 * 60 * 60 * 1000;
@@ -142,55 +139,6 @@ async function renewFile(config: Config, clock: Clock, known: Known): ReturnType
   }
 }
 
-const openFile = (config: Config, file: string) =>
-  openSqlite({ file, busy_timeout: config.busy_timeout, migrate: "start", use: "server", backup_dir: null });
-
-interface Known {
-  clock: number;
-  revoked: { id: string; revoked_at: number }[];
-  passwords: Awaited<ReturnType<typeof listPasswords>>;
-  /** Names of the users by their public ids; null if they are not known. */
-  users: Map<string, string> | null;
-  /** Whether there were other users before. */
-  hasDeleted: boolean;
-  /** A copy of the old data, open; null if there was none or it can't be read. */
-  replaced: Database | null;
-  unread: string | null;
-}
-
-// Reads a copy, because opening the old data could migrate it.
-async function readKnown(config: Config): Promise<Known> {
-  const known: Known = {
-    clock: 0,
-    revoked: [],
-    passwords: [],
-    users: null,
-    hasDeleted: false,
-    replaced: null,
-    unread: null,
-  };
-  const current = requireFile(config);
-  if (isEmpty(current)) return known;
-  const copy = replacedCopy(current);
-  try {
-    rmSync(dirname(copy), { recursive: true, force: true });
-    copyDatabase(current, copy);
-    known.replaced = await openFile(config, copy);
-    known.hasDeleted = hasDeletedUsers(copy);
-    await known.replaced.read(async (tx) => {
-      known.clock = (await latestClock(tx, {}))[0]?.clock ?? 0;
-      known.revoked = (await listRevoked(tx, {})).map(({ id, revoked_at }) => ({ id, revoked_at: revoked_at ?? 0 }));
-      known.passwords = await listPasswords(tx, {});
-      known.users = new Map((await listUserNames(tx, {})).map(({ public_id, name }) => [public_id, name]));
-    });
-  } catch (error) {
-    // With more room it can be read.
-    if (isDiskFull(error)) throw error;
-    known.unread = messageOf(error);
-  }
-  return known;
-}
-
 function renew(database: Database, clock: Clock, known: Known) {
   return database.write(async (tx) => {
     const changed_at = (await latestChange(tx, {}))[0]?.at ?? 0;
@@ -269,24 +217,4 @@ async function continueHistory(tx: Tx, known: Known, { changed_at, at }: { chang
 async function startOf(tx: Tx, user_id: number, clock: number, old_since: number): Promise<number> {
   const [own] = await readHistoryStart(tx, { user_id });
   return old_since > clock ? old_since : Math.min(own?.history_since ?? 0, clock);
-}
-
-/** Reads a user's old data; null if it can't be read, or has no such user. @param from history after this timestamp */
-async function readOld(known: Known, public_id: string, from: number) {
-  try {
-    return await known.replaced?.read(async (tx) => {
-      const [user] = await findPublicId(tx, { public_id });
-      if (!user) return null;
-      const { id: user_id } = user;
-      const [counters] = await readCounters(tx, { user_id });
-      const [start] = await readHistoryStart(tx, { user_id });
-      if (!counters || !start) return null;
-      const history = await listChangesFrom(tx, { user_id, from: from + 1 });
-      const subscriptions = await listSubscriptions(tx, { user_id });
-      return { counters, history_since: start.history_since, history, subscriptions };
-    });
-  } catch (error) {
-    known.unread = messageOf(error);
-    return null;
-  }
 }

@@ -1,0 +1,84 @@
+// What the data that a restore replaces tells: what happened to the backup's users since.
+import { rmSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Config } from "../config/settings.ts";
+import type { Database } from "../db/database.ts";
+import { copyDatabase, hasDeletedUsers } from "../db/sqlite/backup.ts";
+import { openSqlite } from "../db/sqlite/database.ts";
+import { isEmpty } from "../db/sqlite/lost.ts";
+import { replacedCopy } from "../db/sqlite/replacement.ts";
+import { isDiskFull, messageOf } from "../errors.ts";
+import { listChangesFrom, readHistoryStart } from "../store/history.ts";
+import { listPasswords, listRevoked, listUserNames } from "../store/restore.ts";
+import { listSubscriptions } from "../store/subscriptions.ts";
+import { findPublicId, latestClock, readCounters } from "../store/users.ts";
+import { requireFile } from "./backups.ts";
+
+export const openFile = (config: Config, file: string) =>
+  openSqlite({ file, busy_timeout: config.busy_timeout, migrate: "start", use: "server", backup_dir: null });
+
+export interface Known {
+  clock: number;
+  revoked: { id: string; revoked_at: number }[];
+  passwords: Awaited<ReturnType<typeof listPasswords>>;
+  /** Names of the users by their public ids; null if they are not known. */
+  users: Map<string, string> | null;
+  /** Whether there were other users before. */
+  hasDeleted: boolean;
+  /** A copy of the old data, open; null if there was none or it can't be read. */
+  replaced: Database | null;
+  unread: string | null;
+}
+
+// Reads a copy, because opening the old data could migrate it.
+export async function readKnown(config: Config): Promise<Known> {
+  const known: Known = {
+    clock: 0,
+    revoked: [],
+    passwords: [],
+    users: null,
+    hasDeleted: false,
+    replaced: null,
+    unread: null,
+  };
+  const current = requireFile(config);
+  if (isEmpty(current)) return known;
+  const copy = replacedCopy(current);
+  try {
+    rmSync(dirname(copy), { recursive: true, force: true });
+    copyDatabase(current, copy);
+    known.replaced = await openFile(config, copy);
+    known.hasDeleted = hasDeletedUsers(copy);
+    await known.replaced.read(async (tx) => {
+      known.clock = (await latestClock(tx, {}))[0]?.clock ?? 0;
+      known.revoked = (await listRevoked(tx, {})).map(({ id, revoked_at }) => ({ id, revoked_at: revoked_at ?? 0 }));
+      known.passwords = await listPasswords(tx, {});
+      known.users = new Map((await listUserNames(tx, {})).map(({ public_id, name }) => [public_id, name]));
+    });
+  } catch (error) {
+    // With more room it can be read.
+    if (isDiskFull(error)) throw error;
+    known.unread = messageOf(error);
+  }
+  return known;
+}
+
+/** Reads a user's old data; null if it can't be read, or has no such user. @param from history after this timestamp */
+export async function readOld(known: Known, public_id: string, from: number) {
+  try {
+    return await known.replaced?.read(async (tx) => {
+      const [user] = await findPublicId(tx, { public_id });
+      if (!user) return null;
+      const { id: user_id } = user;
+      const [counters] = await readCounters(tx, { user_id });
+      const [start] = await readHistoryStart(tx, { user_id });
+      if (!counters || !start) return null;
+      const history = await listChangesFrom(tx, { user_id, from: from + 1 });
+      const subscriptions = await listSubscriptions(tx, { user_id });
+      return { counters, history_since: start.history_since, history, subscriptions };
+    });
+  } catch (error) {
+    known.unread = messageOf(error);
+    return null;
+  }
+}
