@@ -14,10 +14,12 @@ import { listSubscriptions } from "../store/subscriptions.ts";
 import { findPublicId, latestClock, readCounters } from "../store/users.ts";
 import { requireFile } from "./backups.ts";
 
+/** Opens a file of which nothing is lost if its migration fails: a copy, or the backup that was unpacked. */
 export const openFile = (config: Config, file: string) =>
   openSqlite({ file, busy_timeout: config.busy_timeout, migrate: "start", use: "server", backup_dir: null });
 
 export interface Known {
+  /** The latest timestamp that an app may have seen; 0 if that is not known. */
   clock: number;
   revoked: { id: string; revoked_at: number }[];
   passwords: Awaited<ReturnType<typeof listPasswords>>;
@@ -27,10 +29,11 @@ export interface Known {
   hasDeleted: boolean;
   /** A copy of the old data, open; null if there was none or it can't be read. */
   replaced: Database | null;
+  /** Why it could not be read, or not all of it; null if it could. */
   unread: string | null;
 }
 
-// Reads a copy, because opening the old data could migrate it.
+/** Reads a copy, because opening the old data could migrate it. The caller closes it, and removes it. */
 export async function readKnown(config: Config): Promise<Known> {
   const known: Known = {
     clock: 0,
