@@ -1,5 +1,5 @@
 // When a feed is looked up again, and when a move that it announces counts.
-import { readFeedUrl } from "./feed-url.ts";
+import { readFeedHash } from "./feed-url.ts";
 
 const SECOND = 1000;
 const HOUR = 60 * 60 * SECOND;
@@ -77,9 +77,9 @@ export function moveTarget(
 }
 
 function isMove(from: string, to: string): boolean {
-  const [before, after] = [readFeedUrl(from), readFeedUrl(to)];
-  if (!("hash" in before && "hash" in after)) return false;
-  return before.hash !== after.hash || (/^http:/i.test(from) && /^https:/i.test(to));
+  const [before, after] = [readFeedHash(from), readFeedHash(to)];
+  if (before === null || after === null) return false;
+  return before !== after || (/^http:/i.test(from) && /^https:/i.test(to));
 }
 
 /** Counts a lookup for or against a move. @param now Unix milliseconds */

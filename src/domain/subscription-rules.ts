@@ -1,5 +1,5 @@
 // The rules by which a user's subscriptions change (P3 to P5).
-import { type FeedUrl, readFeedUrl } from "./feed-url.ts";
+import { type FeedUrl, readFeedHash } from "./feed-url.ts";
 import type { SubscriptionState } from "./subscription-state.ts";
 import type { WorkingSet } from "./working-set.ts";
 
@@ -99,8 +99,7 @@ export function createSubscription(set: WorkingSet, feed: FeedUrl, guid: string)
 
 /** Whether this is the subscription's feed URL, in any spelling. */
 export function isCurrent(subscription: SubscriptionState, feed: FeedUrl): boolean {
-  const current = readFeedUrl(subscription.feed_url);
-  return "hash" in current && current.hash === feed.hash;
+  return readFeedHash(subscription.feed_url) === feed.hash;
 }
 
 /**
