@@ -79,7 +79,6 @@ function readTimeout(text: string): number {
 }
 
 async function check(text: string, options: Options, command: Command): Promise<void> {
-  const { readAccount, takesPassword } = await import("../../src/conformance/account.ts");
   const { readBaseUrl } = await import("../../src/conformance/target.ts");
   const { NoResponse } = await import("../../src/conformance/prober.ts");
   const { breaksMust, CHECKS, isOf, runChecks } = await import("../../src/conformance/suite.ts");
@@ -90,30 +89,17 @@ async function check(text: string, options: Options, command: Command): Promise<
   const target = await readTarget(url, options);
   const protocols = protocolsFor(options, target);
   try {
-    const accounts: Account[] = [];
-    for (const protocol of protocols) accounts.push(await readAccount(target, protocol));
-    const usable = accounts.filter(({ subscriptions }) => subscriptions !== null);
-    const unusable = accounts.filter(({ subscriptions }) => subscriptions === null);
-    if (usable.length === 0) {
-      throw new DomainError("unavailable", unusable.map(({ protocol, reason }) => `${protocol}: ${reason}`).join("; "));
-    }
+    const { usable, unusable } = await readAccounts(target, protocols);
     for (const { protocol, reason } of wantsJson(command) ? [] : unusable)
       await print(`Not checked, ${protocol}: ${printable(reason)}`, STDERR);
-    const { second_token } = target;
-    const bearer = usable.find(({ protocol }) => protocol.startsWith("openpodcast"));
-    const second =
-      bearer && second_token !== null ? [await readAccount({ ...target, token: second_token }, bearer.protocol)] : [];
-    for (const { subscriptions, reason } of second)
-      if (subscriptions === null) throw new DomainError("unavailable", `--second-token: ${reason}`);
-    const most = Math.max(...[...usable, ...second].map(({ subscriptions }) => subscriptions ?? 0));
+    const counts = usable.map(({ subscriptions }) => subscriptions ?? 0);
+    const most = Math.max(...counts, await countOfSecond(target, usable));
     if (most > 0) await confirmIn(most, options.yes);
     const ofUsable = isOf(usable.map(({ protocol }) => protocol));
     const wanted = (one: (typeof CHECKS)[number]) => ofUsable(one) && one.id.includes(options.check ?? "");
     const total = CHECKS.filter(wanted).length;
     if (total === 0) throw new DomainError("not_found", `No check has "${options.check}" in its id`);
-    const app = usable.find(({ protocol }) => protocol === "gpodder" || protocol === "nextcloud");
-    const isPassword = app && second_token !== null && (await takesPassword(target, app.protocol, second_token));
-    const second_password = isPassword ? second_token : null;
+    const second_password = await findSecondPassword(target, usable);
     const progress = progressOf(total);
     const run = await untilInterrupted((signal) =>
       runChecks({ ...target, second_password, signal }, wanted, (result) => void progress.show(result)),
@@ -124,6 +110,37 @@ async function check(text: string, options: Options, command: Command): Promise<
   } catch (error) {
     throw error instanceof NoResponse ? new DomainError("unavailable", error.message) : error;
   }
+}
+
+/** Asks for each protocol's account. @throws DomainError "unavailable" if none can be used */
+async function readAccounts(target: Target, protocols: Protocol[]) {
+  const { readAccount } = await import("../../src/conformance/account.ts");
+  const accounts: Account[] = [];
+  for (const protocol of protocols) accounts.push(await readAccount(target, protocol));
+  const usable = accounts.filter(({ subscriptions }) => subscriptions !== null);
+  const unusable = accounts.filter(({ subscriptions }) => subscriptions === null);
+  if (usable.length > 0) return { usable, unusable };
+  throw new DomainError("unavailable", unusable.map(({ protocol, reason }) => `${protocol}: ${reason}`).join("; "));
+}
+
+/** How many subscriptions the second token finds; 0 without one. @throws DomainError "unavailable" if it is refused */
+async function countOfSecond(target: Target, usable: Account[]): Promise<number> {
+  const { second_token: token } = target;
+  const bearer = usable.find(({ protocol }) => protocol.startsWith("openpodcast"));
+  if (!bearer || token === null) return 0;
+  const { readAccount } = await import("../../src/conformance/account.ts");
+  const { subscriptions, reason } = await readAccount({ ...target, token }, bearer.protocol);
+  if (subscriptions === null) throw new DomainError("unavailable", `--second-token: ${reason}`);
+  return subscriptions;
+}
+
+/** The second token, if it is a password too; else null. */
+async function findSecondPassword(target: Target, usable: Account[]): Promise<string | null> {
+  const { second_token } = target;
+  const app = usable.find(({ protocol }) => protocol === "gpodder" || protocol === "nextcloud");
+  if (!app || second_token === null) return null;
+  const { takesPassword } = await import("../../src/conformance/account.ts");
+  return (await takesPassword(target, app.protocol, second_token)) ? second_token : null;
 }
 
 /** Ends a run early, but cleanly, at the first Ctrl-C; at the second the process ends at once. */
