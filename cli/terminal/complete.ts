@@ -11,7 +11,6 @@ import { listSubscriptions } from "../../src/services/subscriptions.ts";
 import { listTokens } from "../../src/services/tokens.ts";
 import { listUsers } from "../../src/services/users.ts";
 import { loadSettings } from "../flags.ts";
-
 import { nameOf } from "./changes.ts";
 
 interface Candidate {
