@@ -18,12 +18,3 @@ export async function show(c: Context<HttpEnv>, page: Child, status: ContentfulS
   const text = withoutBidiControls(html).replace(OWN_PATH, `$&${c.get("basePath")}`);
   return sendText(c, text, "text/html; charset=UTF-8", status);
 }
-
-/** A path of this server to go to after signing in; anything else, such as another site's URL, is /podcasts. */
-export function safePath(text: string | undefined): string {
-  if (!text || !/^\/[^/\\]/.test(text)) return "/podcasts";
-  const url = URL.parse(text, "http://podkeep");
-  // The path of "/.//example.org" is "//example.org", which is another site.
-  const isOwn = url?.origin === "http://podkeep" && !url.pathname.startsWith("//");
-  return isOwn ? url.pathname + url.search : "/podcasts";
-}

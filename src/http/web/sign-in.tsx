@@ -17,7 +17,7 @@ import { findSession } from "../sign-in.ts";
 import { whyNoPhone } from "./connect-steps.ts";
 import { readForm } from "./form.ts";
 import { NoUserPage, SignInPage } from "./pages/sign-in.tsx";
-import { safePath, show } from "./render.tsx";
+import { show } from "./render.tsx";
 import { beginSession } from "./session.ts";
 import { texts } from "./texts.ts";
 
@@ -87,4 +87,13 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
 function losesCookie(origin: string | undefined, url: string): boolean {
   const opened = parseUrl(origin ?? "");
   return url.startsWith("https:") && opened?.protocol === "http:" && !isLocal(opened.href);
+}
+
+/** A path of this server to go to after signing in; anything else, such as another site's URL, is /podcasts. */
+function safePath(text: string | undefined): string {
+  if (!text || !/^\/[^/\\]/.test(text)) return "/podcasts";
+  const url = URL.parse(text, "http://podkeep");
+  // The path of "/.//example.org" is "//example.org", which is another site.
+  const isOwn = url?.origin === "http://podkeep" && !url.pathname.startsWith("//");
+  return isOwn ? url.pathname + url.search : "/podcasts";
 }
