@@ -61,3 +61,12 @@ export async function mapInTurns<T, R>(items: Iterable<T>, map: (item: T) => R):
   }
   return mapped;
 }
+
+/** The items that pass a test, of which there may be many: mapInTurns() runs it. */
+export async function filterInTurns<T>(items: Iterable<T>, test: (item: T) => boolean): Promise<T[]> {
+  const passed: T[] = [];
+  await mapInTurns(items, (item) => {
+    if (test(item)) passed.push(item);
+  });
+  return passed;
+}

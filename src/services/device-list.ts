@@ -23,7 +23,7 @@ import { findHoldings, listHoldings, listToResend, saveHoldings } from "../store
 import { columnOf, rowsOf } from "../store/rows.ts";
 import { findSpellings, listSpellings } from "../store/spellings.ts";
 import { countSubscribed, findSubscriptions, listSubscribed } from "../store/subscriptions.ts";
-import { mapInTurns } from "../turns.ts";
+import { filterInTurns, mapInTurns } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import { ClientCursor, noteListRead } from "./client-cursor.ts";
 import { readStream } from "./client-stream.ts";
@@ -206,8 +206,7 @@ export async function listDeviceFeeds(
   const { user_id } = actor;
   const { listed, readAt } = await context.database.read(async (tx) => {
     const feeds = await listSubscribed(tx, { user_id });
-    const isSafe = await mapInTurns(client ? feeds : [], ({ feed_url }) => isSafeAddress(feed_url));
-    const safe = client ? feeds.filter((_, n) => isSafe[n]) : feeds;
+    const safe = client ? await filterInTurns(feeds, ({ feed_url }) => isSafeAddress(feed_url)) : feeds;
     const urls = safe.map(({ feed_url }) => feed_url);
     const write = await writerFor(tx, user_id, client, urls);
     const listed = safe.map(({ feed_url, title }) => ({ feed_url: write(feed_url), title }));

@@ -14,7 +14,7 @@ import { findGuids } from "../store/guids.ts";
 import { listHoldings } from "../store/holdings.ts";
 import { rowsOf } from "../store/rows.ts";
 import { saveSpellings } from "../store/spellings.ts";
-import { mapInTurns } from "../turns.ts";
+import { filterInTurns, mapInTurns } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import { ClientCursor } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
@@ -210,11 +210,10 @@ async function saveHeld(
   listings: ReadonlyMap<string, Listing>,
   { holdings: before, spellings, knew }: Known,
 ): Promise<void> {
-  const kept = await mapInTurns(holdings.values(), (holding) => {
+  const changed = await filterInTurns(holdings.values(), (holding) => {
     const { feed } = holding;
-    return isKept(holding, before.get(feed), listings.get(feed), knew);
+    return !isKept(holding, before.get(feed), listings.get(feed), knew);
   });
-  const changed = [...holdings.values()].filter((_, n) => !kept[n]);
   await keepHoldings(user, client, changed);
   const respelled = changed.flatMap(({ feed, feed_url }) => {
     const known = [listings.get(feed), ...(spellings.former.get(feed) ?? [])];

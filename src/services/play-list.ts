@@ -14,7 +14,7 @@ import {
   listTexts,
 } from "../store/play-list.ts";
 import { readPages } from "../store/rows.ts";
-import { mapInTurns, nextTurn } from "../turns.ts";
+import { filterInTurns, nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { BEGIN, episodeName, type NamedEpisode } from "./listening.ts";
@@ -87,9 +87,8 @@ function pageOf(rows: Row[], limit: number, end: PlayPosition | null): PlayPage 
 /** Finds first which plays have the words, because their other columns would take as long again. */
 async function searchPlays(tx: Tx, page: Parameters<typeof listRows>[1], words: string[]) {
   const texts = await listTexts(tx, { ...page, limit: SEARCHED.piece });
-  const has = await mapInTurns(texts, (row) => hasWords(textOf(row), words));
-  const found = texts.filter((_, n) => has[n]).slice(0, page.limit);
-  return listEntries(tx, page.user_id, found);
+  const found = await filterInTurns(texts, (row) => hasWords(textOf(row), words));
+  return listEntries(tx, page.user_id, found.slice(0, page.limit));
 }
 
 /** The plays at these places, the latest first. */
