@@ -17,7 +17,7 @@ import { keepPlays } from "./plays.ts";
 import { transact, type UserTx } from "./transact.ts";
 
 /** Actions in one transaction. PinePods sends all of its actions at once. */
-const BATCH = 128;
+export const BATCH = 128;
 
 /**
  * Stores actions, some in each transaction: an app that gets no response sends all of them again, and what is stored

@@ -19,6 +19,11 @@ export interface ImportedFeed {
   host: string | null;
 }
 
+export const withoutUrl = ({ feed_url, title }: { feed_url: string; title: string | null }): ImportedFeed => ({
+  title,
+  host: URL.parse(feed_url)?.hostname || null,
+});
+
 export interface ImportResult {
   added: ImportedFeed[];
   /** Subscribed before, or by an earlier entry of the list. */
@@ -45,7 +50,7 @@ export async function importFeeds(
   const read = await mapInTurns(feeds, ({ feed_url: written, title: named, guid }) => {
     const feed_url = takeFeedUrl(written);
     const [feed, title] = [readFeedUrl(feed_url), readTitle(named, feed_url)];
-    return { feed, guid: readGuid(guid), title, shown: { title, host: URL.parse(feed_url)?.hostname || null } };
+    return { feed, guid: readGuid(guid), title, shown: withoutUrl({ feed_url, title }) };
   });
   const valid = read.flatMap(({ feed, shown, ...rest }) => {
     if ("hash" in feed) return [{ feed, shown, ...rest }];

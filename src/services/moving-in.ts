@@ -10,12 +10,13 @@ import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { isDeviceId, listDevices, saveDevice } from "./devices.ts";
 import { saveEpisodeSet } from "./episode-set.ts";
-import { addActions, loadNamed } from "./episode-uploads.ts";
-import { type ImportResult, importFeeds } from "./imports.ts";
+import { addActions, BATCH, loadNamed } from "./episode-uploads.ts";
+import { type ImportResult, importFeeds, withoutUrl } from "./imports.ts";
 import type { FeedHashes } from "./meant-feeds.ts";
 import { asPart } from "./parts.ts";
 import { copyPlays, findNewPlays, keepPlays, oldestKept } from "./plays.ts";
 import { rehearse, transact, type UserTx } from "./transact.ts";
+import type { Rehearsal } from "./working-set.ts";
 
 export interface MovedIn {
   /** Where it came from. */
@@ -29,12 +30,7 @@ export interface MovedIn {
   stored: number;
 }
 
-/** Actions in one transaction. */
-const BATCH = 128;
-
-interface MovingOptions {
-  /** Whether to find out what would change, and change nothing. */
-  dry_run: boolean;
+interface MovingOptions extends Rehearsal {
   /** Called with what is done, how much of it and of how much. */
   progress?: (what: "subscriptions" | "episodes", done: number, all: number) => void;
 }
@@ -58,7 +54,7 @@ export async function moveIn(
     dry_run,
     progress: (done, all) => progress("subscriptions", done, all),
   });
-  feeds.present.push(...added.map(({ feed_url, title }) => ({ title, host: URL.parse(feed_url)?.hostname || null })));
+  feeds.present.push(...added.map(withoutUrl));
   let stored = 0;
   const next = <T>(part: Promise<T>) => asPart(part, dry_run || feeds.added.length + stored === 0);
   const devices = await next(addDevices(context, actor, moving.devices, dry_run));
