@@ -7,6 +7,8 @@ import { requireFew } from "../limits.ts";
 
 /** Fields of a form with a file; pages have one. */
 const MOST_FIELDS = 20;
+/** In characters. */
+const LONGEST_SEARCH = 200;
 
 /** What divides a form's fields, if browsers write it so: what others write, parsers read in several ways. */
 function dividerIn(type: string): string | undefined {
@@ -52,3 +54,7 @@ export async function readForm<Shape extends z.ZodRawShape>(c: Context<HttpEnv>,
   );
   throw new DomainError("invalid", `The form is incomplete: ${faults.join(", ")}`);
 }
+
+/** The words of a search, which are in the query; empty without one. */
+export const readSearch = (c: Context<HttpEnv>): string =>
+  (c.req.query("search") ?? "").trim().slice(0, LONGEST_SEARCH);

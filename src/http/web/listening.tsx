@@ -21,7 +21,7 @@ import { findPodcastName } from "../../services/podcasts.ts";
 import { setPosition } from "../../services/positions.ts";
 import type { HttpEnv } from "../env.ts";
 import { download } from "../response-body.ts";
-import { readForm } from "./form.ts";
+import { readForm, readSearch } from "./form.ts";
 import { ContinuePage, PlayHistoryPage } from "./pages/listening.tsx";
 import { EpisodePage } from "./pages/listening-episode.tsx";
 import { YearPage } from "./pages/listening-year.tsx";
@@ -31,8 +31,6 @@ import { texts } from "./texts.ts";
 const BEGUN_SHOWN = 50;
 /** Plays on one page. */
 const PER_PAGE = 100;
-/** In characters. */
-const LONGEST_SEARCH = 200;
 
 const PositionForm = {
   position: z
@@ -72,7 +70,7 @@ async function showHistory(c: Context<HttpEnv>, app: App): Promise<Response> {
   const actor = c.get("actor");
   const podcast = readId(c.req.query("podcast"));
   const by = c.req.query("by") ?? "";
-  const search = (c.req.query("search") ?? "").trim().slice(0, LONGEST_SEARCH);
+  const search = readSearch(c);
   const after = readPosition(c.req.query("after"));
   const { plays, next } = await listPlays(app, actor, { after, podcast, by, search, limit: PER_PAGE });
   const { calendar, zone } = calendarOf(c);
@@ -90,7 +88,7 @@ async function showHistory(c: Context<HttpEnv>, app: App): Promise<Response> {
       filters={{ podcast, by, search }}
       podcastName={name}
       players={await listPlayers(app, actor)}
-      next={next && `${next.begun_at}.${next.id}`}
+      next={next && writePosition(next)}
       after={after}
       searchedTo={next && plays.length < PER_PAGE ? next.begun_at : null}
       zone={zone}
@@ -108,7 +106,7 @@ async function showEpisode(c: Context<HttpEnv>, app: App): Promise<Response> {
     <EpisodePage
       episode={episode}
       plays={plays}
-      next={next && `${next.begun_at}.${next.id}`}
+      next={next && writePosition(next)}
       after={after}
       notice={noticeOf(c.req.query("done"), episode.position)}
     />,
@@ -147,6 +145,9 @@ function idOf(c: Context<HttpEnv>): number {
 function readId(text: string | undefined): number | undefined {
   return text !== undefined && /^-?[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
+
+/** As the link to the next page has it. */
+const writePosition = ({ begun_at, id }: PlayPosition) => `${begun_at}.${id}`;
 
 function readPosition(text: string | undefined): PlayPosition | undefined {
   const [, begun_at, id] = /^(-?\d{1,15})\.(\d{1,15})$/.exec(text ?? "") ?? [];

@@ -21,7 +21,7 @@ import {
 import type { HttpEnv } from "../env.ts";
 import { sendOpml } from "../opml.ts";
 import type { Shared } from "../shared.ts";
-import { readFields, readForm } from "./form.ts";
+import { readFields, readForm, readSearch } from "./form.ts";
 import { OneEach } from "./one-each.ts";
 import { PodcastPage } from "./pages/podcast.tsx";
 import { AddPage, MorePage, PodcastsPage } from "./pages/podcasts.tsx";
@@ -33,7 +33,6 @@ import { texts } from "./texts.ts";
 const PER_PAGE = 500;
 /** Plays and changes on the page of one podcast. */
 const FEW = 5;
-const LONGEST_SEARCH = 200;
 /** Users whose feed is looked for at a time. */
 const MOST_FINDING = 20;
 
@@ -127,7 +126,7 @@ async function showPodcast(c: Context<HttpEnv>, app: App): Promise<Response> {
 
 async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolean): Promise<Response> {
   const actor = c.get("actor");
-  const search = (c.req.query("search") ?? "").trim().slice(0, LONGEST_SEARCH);
+  const search = readSearch(c);
   const page = positive.safeParse(c.req.query("page") ?? "1").data ?? 1;
   const undo = await findUndo(c, app);
   const { used = null, added, present } = c.req.query();
