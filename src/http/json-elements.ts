@@ -6,7 +6,6 @@ import { requireFew, requireFewValues } from "./limits.ts";
 const LONGEST = 1024 * 1024;
 
 const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\,[]{}');
-const BYTE_ORDER_MARK = 0xef;
 
 /**
  * Parses an array at once.
@@ -93,7 +92,7 @@ export async function* readElements(chunks: AsyncIterable<Uint8Array>, mostValue
 
 const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 /** A part of the byte order mark that some programs begin their UTF-8 with. */
-const isMark = (byte: number | undefined) => byte === BYTE_ORDER_MARK || byte === 0xbb || byte === 0xbf;
+const isMark = (byte: number | undefined) => byte === 0xef || byte === 0xbb || byte === 0xbf;
 
 function parse(text: string): unknown {
   try {
