@@ -1,16 +1,7 @@
 // Settings as flags.
 import { type Command, Option } from "commander";
-import {
-  defaultOf,
-  descriptionOf,
-  type Flags,
-  flagOf,
-  type LoadedSettings,
-  readConfig,
-  type SettingName,
-  type SettingsFile,
-  settingNames,
-} from "../src/config/settings.ts";
+import { defaultOf, descriptionOf, flagOf, type SettingName, settingNames } from "../src/config/setting-list.ts";
+import { type Flags, type LoadedSettings, readConfig, type SettingsFile } from "../src/config/settings.ts";
 import { DomainError } from "../src/errors.ts";
 import { findService } from "../src/systemd/installed.ts";
 

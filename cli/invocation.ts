@@ -1,7 +1,8 @@
 // The command line of this program, as a person types it.
 import { relative, resolve } from "node:path";
 import { isCompiled } from "../src/config/program.ts";
-import { type Config, flagOf, type LoadedSettings, type SettingName } from "../src/config/settings.ts";
+import { flagOf, type SettingName } from "../src/config/setting-list.ts";
+import type { Config, LoadedSettings } from "../src/config/settings.ts";
 import { quote } from "../src/config/shell.ts";
 
 /** The command line that runs `words` with the same values of the settings `names`. */

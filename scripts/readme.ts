@@ -1,4 +1,4 @@
-// Tables in the documents: settings, from the schema in src/config/settings.ts, and the checks of `podkeep conformance`.
+// Tables in the documents: settings, from src/config/setting-list.ts, and the checks of `podkeep conformance`.
 import {
   defaultOf,
   descriptionOf,
@@ -6,7 +6,7 @@ import {
   isSecret,
   type SettingName,
   settingNames,
-} from "../src/config/settings.ts";
+} from "../src/config/setting-list.ts";
 
 import { CHECKS } from "../src/conformance/suite.ts";
 

@@ -6,7 +6,7 @@ import { Glob } from "bun";
 import { createProgram } from "../cli/program.ts";
 import { WORDS as CHANGE_WORDS } from "../cli/terminal/changes.ts";
 import { scripts } from "../package.json";
-import { defaultOf, settingNames } from "../src/config/settings.ts";
+import { defaultOf, settingNames } from "../src/config/setting-list.ts";
 import { routesOf } from "./faults/routes.ts";
 import { openTestApp } from "./support/app.ts";
 import { basicAuth } from "./support/basic-auth.ts";

@@ -1,7 +1,8 @@
 // `podkeep config`: shows and checks the settings.
 import type { Command } from "commander";
 import { findProblems } from "../../src/config/problems.ts";
-import { envNameOf, isSecret, type LoadedSettings, type SettingName, settingNames } from "../../src/config/settings.ts";
+import { envNameOf, isSecret, type SettingName, settingNames } from "../../src/config/setting-list.ts";
+import type { LoadedSettings } from "../../src/config/settings.ts";
 import { DomainError, messageOf } from "../../src/errors.ts";
 import { requireOwn } from "../../src/server/listen.ts";
 import { addSettings, flagsOf, SERVE_SETTINGS, serviceFiles, settingsOf } from "../flags.ts";

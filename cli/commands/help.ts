@@ -1,7 +1,7 @@
 // `podkeep help`: help for a command, and the guides.
 import { Argument, type Command } from "commander";
 import { colorsOf } from "../../src/colors.ts";
-import { defaultOf, descriptionOf, envNameOf, flagOf, settingNames } from "../../src/config/settings.ts";
+import { defaultOf, descriptionOf, envNameOf, flagOf, settingNames } from "../../src/config/setting-list.ts";
 import { layGuide } from "../terminal/guide.ts";
 import { printResult, wantsJson } from "../terminal/output.ts";
 import { page } from "../terminal/pager.ts";

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { isCompiled } from "../../src/config/program.ts";
 import { ownPlace, type Place, SYSTEM_PLACE } from "../../src/config/service.ts";
-import { envNameOf, isSecret, settingNames } from "../../src/config/settings.ts";
+import { envNameOf, isSecret, settingNames } from "../../src/config/setting-list.ts";
 import { DomainError } from "../../src/errors.ts";
 import {
   describeStep,

@@ -2,14 +2,13 @@
 import { isAbsolute } from "node:path";
 import { closest, distance } from "fastest-levenshtein";
 import { DomainError } from "../errors.ts";
+import { envNameOf, type SettingName } from "./setting-list.ts";
 import {
   type Config,
   type Environment,
-  envNameOf,
   type Flags,
   type LoadedSettings,
   readConfig,
-  type SettingName,
   type SettingsFile,
   variableNames,
 } from "./settings.ts";

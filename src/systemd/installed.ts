@@ -1,7 +1,8 @@
 // The installed service, for commands that work on its data.
 import { existsSync, readFileSync } from "node:fs";
 import { ownPlace, SYSTEM_PLACE } from "../config/service.ts";
-import { envNameOf, type Flags, type SettingsFile } from "../config/settings.ts";
+import { envNameOf } from "../config/setting-list.ts";
+import type { Flags, SettingsFile } from "../config/settings.ts";
 import { DomainError, reasonOf } from "../errors.ts";
 import { findExported, parseEnvironmentFile } from "./environment-file.ts";
 import { DATA_DIRECTORY } from "./unit.ts";

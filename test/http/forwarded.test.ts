@@ -1,6 +1,6 @@
 // Links and client addresses behind proxies: forwarded headers count only from those that are trusted.
 import { afterEach, describe, expect, test } from "bun:test";
-import type { SettingName } from "../../src/config/settings.ts";
+import type { SettingName } from "../../src/config/setting-list.ts";
 import { createForwarded } from "../../src/http/forwarded.ts";
 import { ORIGIN, openTestApp, type TestApp } from "../support/app.ts";
 

@@ -55,7 +55,7 @@ test("the compose file names existing images, settings and volumes", async () =>
     services: Record<string, { environment?: Record<string, string>; volumes?: string[] }>;
     volumes: Record<string, null>;
   };
-  const { settingNames, envNameOf } = await import("../../../src/config/settings.ts");
+  const { settingNames, envNameOf } = await import("../../../src/config/setting-list.ts");
   const settings = Object.keys(services["podkeep"]?.environment ?? {}).filter((name) => name.startsWith("PODKEEP_"));
   expect(settingNames.map(envNameOf)).toEqual(expect.arrayContaining(settings));
   const used = Object.values(services).flatMap((one) => one.volumes ?? []);
