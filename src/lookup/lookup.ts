@@ -68,7 +68,9 @@ export async function lookUp(context: LookupContext, row: FeedLookupTable): Prom
   const result = await context.fetch(row.feed_url, row.moved_to === null && !items ? row : NO_VALIDATORS, items);
   if (signal.aborted) return null;
   const next =
-    result.kind === "failed" ? failed(context, row, result) : await found(context, row, result, items !== undefined);
+    result.kind === "failed"
+      ? noteFailure(context, row, result)
+      : await noteResponse(context, row, result, items !== undefined);
   if (signal.aborted) return null;
   if (items && result.kind === "read") {
     // What a broken response did not have is looked for again.
@@ -94,7 +96,7 @@ function forgetUnlessFollowed({ database }: LookupContext, { feed, feed_url }: F
   });
 }
 
-function failed(
+function noteFailure(
   { clock, log }: LookupContext,
   row: FeedLookupTable,
   { reason, retry_after }: FetchFailed,
@@ -115,7 +117,7 @@ function failed(
 type Fetched = Exclude<FetchResult, FetchFailed>;
 
 /** @param isHeard whether somebody listened to episodes that were new */
-async function found(
+async function noteResponse(
   context: LookupContext,
   row: FeedLookupTable,
   fetched: Fetched,
