@@ -116,7 +116,11 @@ function noteFailure(
 
 type Fetched = Exclude<FetchResult, FetchFailed>;
 
-/** @param isHeard whether somebody listened to episodes that were new */
+/**
+ * Gives what was read to all subscribers.
+ * @param isHeard whether somebody listened to episodes that were new
+ * @returns the row to save
+ */
 async function noteResponse(
   context: LookupContext,
   row: FeedLookupTable,
