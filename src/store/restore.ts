@@ -61,7 +61,7 @@ export const latestChange = statement((db) =>
 );
 
 /** Adds the same change to the history of every user. */
-export const insertForAll = statement(
+export const insertRestored = statement(
   (db, p: ActorColumns & { changed_at: number; at: number; what: HistoryTable["what"] }) =>
     db
       .insertInto("history")

@@ -67,7 +67,7 @@ const FOR_ALL = {
     "feed-lookups.listWalks: feed_walks",
   ],
   "a restore is of all users": [
-    "restore.insertForAll: users",
+    "restore.insertRestored: users",
     "restore.latestChange: history",
     "restore.countPlaces: subscriptions, episode_actions",
     "restore.listPasswords: users",
