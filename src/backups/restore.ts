@@ -147,7 +147,7 @@ function renew(database: Database, clock: Clock, known: Known) {
     const count = Math.max(Number(places?.subscriptions ?? 0), Number(places?.episode_actions ?? 0));
     const base = Math.max(timeForChanges(clock.now()), own, known.clock) + MARGIN;
     const at = { changed_at: base + count, at: clock.now() };
-    await insertRestored(tx, { ...at, what: "restored", ...BY });
+    await insertRestored(tx, { ...at, ...BY });
     await continueHistory(tx, known, at);
     await renewTables(tx, { base, clock: base + count, ids: DELETIONS });
     for (const token of known.revoked) await revokeToken(tx, token);

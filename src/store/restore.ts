@@ -60,27 +60,26 @@ export const latestChange = statement((db) =>
   db.selectFrom("history").select((row) => row.fn.max<number | null>("at").as("at")),
 );
 
-/** Adds the same change to the history of every user. */
-export const insertRestored = statement(
-  (db, p: ActorColumns & { changed_at: number; at: number; what: HistoryTable["what"] }) =>
-    db
-      .insertInto("history")
-      .columns(["user_id", "changed_at", "seq", "at", "what", ...ACTOR])
-      .expression((from) =>
-        from
-          .selectFrom("users")
-          .select((row) => [
-            "id",
-            bigint(p.changed_at).as("changed_at"),
-            row.lit(0).as("seq"),
-            bigint(p.at).as("at"),
-            sql<HistoryTable["what"]>`cast(${p.what} as text)`.as("what"),
-            sql<HistoryTable["actor_kind"]>`cast(${p.actor_kind} as text)`.as("actor_kind"),
-            sql<string | null>`cast(${p.actor_id} as text)`.as("actor_id"),
-            sql<string | null>`cast(${p.actor_label} as text)`.as("actor_label"),
-            sql<string | null>`cast(${p.actor_device} as text)`.as("actor_device"),
-          ]),
-      ),
+/** Adds the restore to the history of every user. */
+export const insertRestored = statement((db, p: ActorColumns & { changed_at: number; at: number }) =>
+  db
+    .insertInto("history")
+    .columns(["user_id", "changed_at", "seq", "at", "what", ...ACTOR])
+    .expression((from) =>
+      from
+        .selectFrom("users")
+        .select((row) => [
+          "id",
+          bigint(p.changed_at).as("changed_at"),
+          row.lit(0).as("seq"),
+          bigint(p.at).as("at"),
+          sql.lit("restored" as const).as("what"),
+          sql<HistoryTable["actor_kind"]>`cast(${p.actor_kind} as text)`.as("actor_kind"),
+          sql<string | null>`cast(${p.actor_id} as text)`.as("actor_id"),
+          sql<string | null>`cast(${p.actor_label} as text)`.as("actor_label"),
+          sql<string | null>`cast(${p.actor_device} as text)`.as("actor_device"),
+        ]),
+    ),
 );
 
 /** Adds rows of another database to the history. */
