@@ -1,6 +1,6 @@
 // Loading a working set, and saving what has changed in it.
 import { type Change, describeChanges } from "../domain/history.ts";
-import type { SubscriptionState } from "../domain/subscription-state.ts";
+import type { SubscriptionChange, SubscriptionState } from "../domain/subscription-state.ts";
 import { WorkingSet } from "../domain/working-set.ts";
 import { cancelDeletions, findPending } from "../store/deletions.ts";
 import { findFeeds, listFeedsOf, saveFeeds } from "../store/feeds.ts";
@@ -78,6 +78,8 @@ export async function loadWorkingSet(
   return new WorkingSet({ subscriptions: rows.map(readState), guids: guidRows, feeds: feedRows, pending }, user);
 }
 
+const isMerge = ({ merged_into }: SubscriptionChange) => merged_into !== null;
+
 type Row = Omit<SubscriptionState, "is_subscribed"> & { is_subscribed: number };
 
 function readState(row: Row): SubscriptionState {
@@ -119,7 +121,9 @@ export async function saveWorkingSet(
   await saveSpellings(tx, { user_id }, respelled);
   await deleteSubscriptions(tx, { user_id }, merged);
   await followPodcasts(user, set.changes(), feeds, set.handedOver());
+  // While the draft is off, it only must not lose where what is gone leads to.
   if (config.open_podcast_draft === "on") await followEntities(user, set.changes(), now);
+  else if (merged.length > 0) await followEntities(user, set.changes().filter(isMerge), now);
   await cancelDeletions(tx, { user_id, finished_at: now }, rowsOf("id", set.cancelled));
   const changes = describeChanges(set);
   await insertHistory(tx, { user_id, at: now, ...writeActor(actor) }, changes);

@@ -372,6 +372,19 @@ describe("changes", () => {
     expect(await tablet.subscribe(FEED, now() - 1)).toMatchObject({ status: "ignored" });
   });
 
+  test("have what was merged while the draft was off, and its sync_id leads to what it became part of", async () => {
+    const [from, into] = [(await phone.subscribe(FEED)).data, (await phone.subscribe(OTHER)).data];
+    const since = (await tablet.changes()).at(-1).last_updated;
+    server.app.config.open_podcast_draft = "off";
+    await user.request("PATCH", `/subscriptions/${from.guid}`, { new_guid: into.guid });
+    server.app.config.open_podcast_draft = "on";
+    expect(feedsOf(await tablet.changes(since))).toEqual([`${FEED} off`, OTHER]);
+    const { body } = await tablet.request("GET", `/api/v1/subscriptions/${from.sync_id}`);
+    expect(body).toEqual((await listed())[0]);
+    server.clock.advance(MINUTE);
+    expect(await phone.unsubscribe(from.sync_id)).toMatchObject({ status: "applied", data: { sync_id: into.sync_id } });
+  });
+
   test("refuse parameters that can't be read", async () => {
     for (const query of ["since=yesterday", "limit=0", "limit=x", "include=episodes", "include_own=maybe"]) {
       expect([query, (await phone.request("GET", `/api/v1/sync?${query}`)).status]).toEqual([query, 400]);
