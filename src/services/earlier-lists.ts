@@ -4,6 +4,7 @@ import {
   appOf,
   type Change,
   type ChangedBy,
+  HISTORY_END,
   isRemoval,
   type PastSubscription,
   readChangedBy,
@@ -172,7 +173,7 @@ interface Removals {
 }
 
 /**
- * Subscribes again to what one app removed, in parts. What has moved or was merged since stays so.
+ * Subscribes again to what one app removed, in parts. What has moved, was merged or was removed by others since stays so.
  * @returns what changed
  */
 export async function putBack(context: Context, actor: Actor, { by, from, to }: Removals): Promise<Change[]> {
@@ -180,9 +181,14 @@ export async function putBack(context: Context, actor: Actor, { by, from, to }: 
   const { user_id } = actor;
   const app = appOf(by);
   const removed: string[] = [];
-  for await (const changes of readChanges(context.database, { user_id, from, to })) {
-    for (const row of changes) {
-      if (row.guid && isRemoval(row) && appOf(readChangedBy(row)) === app) removed.push(row.guid);
+  /** Who removed each subscription last: what came back and was removed by others stays so. */
+  const removers = new Map<number | null, string>();
+  for await (const changes of readChanges(context.database, { user_id, from, to: HISTORY_END.changed_at - 1 })) {
+    for (const row of changes.filter(isRemoval)) {
+      const remover = appOf(readChangedBy(row));
+      const last = removers.get(row.subscription) ?? remover;
+      removers.set(row.subscription, last);
+      if (row.guid && row.changed_at <= to && remover === app && last === app) removed.push(row.guid);
     }
     await nextTurn();
   }

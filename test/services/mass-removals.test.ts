@@ -234,6 +234,25 @@ describe("an app that removes most of a list", () => {
     expect(await subscribed()).toHaveLength(11);
   });
 
+  test("gets back no podcast that its user has added again and removed since", async () => {
+    await unsubscribe(0, 8);
+    await user.add("https://0.example/");
+    await user.request("PATCH", `/subscriptions/${guids[0]}`, { is_subscribed: false });
+    const [found] = await removals();
+    expect(found).toMatchObject({ removed: 8, missing: 7 });
+    expect(await putBack(server.app, me(), found!)).toHaveLength(7);
+    expect(await subscribed()).toHaveLength(11);
+  });
+
+  test("gets back what it has removed again since", async () => {
+    await unsubscribe(0, 8);
+    const [found] = await removals();
+    await putBack(server.app, me(), found!);
+    await unsubscribe(0, 8);
+    expect(await putBack(server.app, me(), found!)).toHaveLength(8);
+    expect(await subscribed()).toHaveLength(12);
+  });
+
   test("gets back no podcast that it had removed before and only moved then", async () => {
     await unsubscribe(0, 1);
     later(2 * HOUR);
