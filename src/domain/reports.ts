@@ -44,6 +44,8 @@ export interface Known {
   added: ReadonlySet<string | number>;
   /** Identifies the subscription that a feed leads to. */
   leadsTo(feed: string): number | undefined;
+  /** Feeds that subscribed podcasts have left since the client was sent anything: it can't be obeying that. */
+  moved: ReadonlySet<string>;
   /** By feed: whether it was on the list when the client's last GET began, as far as that is known. */
   wasListed: ReadonlyMap<string, boolean>;
   spellings: ClientSpellings;
@@ -96,7 +98,7 @@ export function hear(report: Report, known: Known): Heard {
   const replaces = subscribed && received !== feed_url && !queued;
   return {
     report,
-    change: isListed(listing) !== subscribed && !queued && !repeats,
+    change: (isListed(listing) || known.moved.has(feed)) !== subscribed && !queued && !repeats,
     resend: queued || repeats || mayLack || received !== feed_url,
     holds: {
       feed,
@@ -142,11 +144,11 @@ function isNothing(
   { feed, feed_url, implied }: Report,
   listing: Listing | undefined,
   holding: Holding | undefined,
-  { added, last, listed, habits }: Known,
+  { added, last, listed, moved, habits }: Known,
 ): boolean {
   if (added.has(feed)) return true;
   // Apps echo the removals that they received, those of URLs that a subscription left too.
-  if (!listing || listing.state === "left") return true;
+  if (!listing || (listing.state === "left" && !moved.has(feed))) return true;
   // An app that ignores the scheme holds one of two spellings that differ in it, and may have changed it without a report.
   const same = habits.ignoresScheme && withoutScheme(holding?.feed_url ?? "") === withoutScheme(feed_url);
   if (!same && holding?.other_url && heldAs(holding.other_url, habits).includes(feed_url)) return true;

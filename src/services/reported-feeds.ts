@@ -2,9 +2,9 @@
 import { currentListing, type Listing, leftListing } from "../domain/device-list.ts";
 import { type FeedUrl, hashFeedUrl } from "../domain/feed-url.ts";
 import type { Habits } from "../domain/habits.ts";
-import { type Change, statusOf, undoChanges } from "../domain/history.ts";
+import { type Change, statusOf, undoChanges, type What } from "../domain/history.ts";
 import { addedIn, isReversed, type Known, type Report } from "../domain/reports.ts";
-import { knownUntil, type Millis } from "../domain/sync-window.ts";
+import { endOf, knownUntil, type Millis } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { findCursor } from "../store/cursors.ts";
 import { listChangesFrom } from "../store/history.ts";
@@ -40,9 +40,12 @@ export async function readKnown(
   const byGet = knownUntil(last, habits);
   const knew = Math.max(listed, byGet ?? last?.start ?? 0);
   const isCertain = byGet !== null || listed > (last?.start ?? 0);
+  const sent = Math.max(last ? endOf(last.given) : 0, listed);
   // Only for these the past is read: it may be long.
   const reversed = client && isCertain ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
-  const later = reversed.length === 0 ? earlier : await readLater(user, knew, earlier);
+  const left = sent > 0 ? reports.filter((one) => isLeft(one, listings.get(one.feed), sent)) : [];
+  const isRead = left.length > 0 || reversed.length > 0;
+  const later = isRead ? await readLater(user, isCertain ? knew : sent, earlier) : earlier;
   const known = {
     listings,
     last,
@@ -52,6 +55,7 @@ export async function readKnown(
     habits,
     leadsTo,
     added: addedIn(reports, leadsTo),
+    moved: findMoved(left, set, left.length > 0 ? changesAfter(later, sent) : []),
     holdings,
     wasListed: pastOf(set, reversed, later),
     spellings: await readSpellings(tx, user_id, cursor, feeds.keys()),
@@ -73,6 +77,33 @@ async function readLater(user: UserTx, after: Millis, read: LaterChanges | null)
   const news = await listChangesFrom(user.tx, { user_id: user.user_id, from: known.clock + 1 });
   return { after, clock: user.clock(), changes: [...news, ...known.changes] };
 }
+
+/** Whether a report removes a feed that its subscription has left since the client was sent anything. */
+const isLeft = ({ subscribed }: Report, listing: Listing | undefined, sent: Millis): boolean =>
+  !subscribed && listing?.state === "left" && listing.changed > sent;
+
+/**
+ * Finds the feeds that subscribed podcasts have left. One that was merged or removed in between is another podcast, or
+ * another decision.
+ * @param changes all since the client was sent anything, newest first
+ */
+function findMoved(left: Report[], set: WorkingSet, changes: Change[]): Set<string> {
+  const changesOf = Map.groupBy(changes, ({ subscription, merged_into }) => merged_into ?? subscription);
+  const hasMoved = ({ feed }: Report) => {
+    const subscription = set.byFeed(feed);
+    if (!subscription || statusOf(subscription) !== "subscribed") return false;
+    const own = changesOf.get(subscription.id) ?? [];
+    const first = own.findLast(({ what }) => what === "moved");
+    return own.every(({ what }) => ADDRESS.has(what)) && hashFeedUrl(first?.before ?? "") === feed;
+  };
+  return new Set(left.filter(hasMoved).map(({ feed }) => feed));
+}
+
+/** Changes of what a subscription is called, and not of whether it is subscribed. */
+const ADDRESS = new Set<What>(["moved", "guid_replaced", "guid_added"]);
+
+const changesAfter = (later: LaterChanges | null, after: Millis): Change[] =>
+  later?.changes.filter(({ changed_at }) => changed_at > after) ?? [];
 
 /** Whether feeds were on the list before the changes, as far as they were the user's then. */
 function pastOf(set: WorkingSet, reports: Report[], later: LaterChanges | null): Map<string, boolean> {

@@ -10,7 +10,7 @@ import {
 import type { Habits } from "../../src/domain/habits.ts";
 import { addedIn, hear, type Report, reportsOf, settle } from "../../src/domain/reports.ts";
 import { type FormerSpelling, inOtherScheme, spell, writeFor } from "../../src/domain/spellings.ts";
-import { keepsUpload, knownUntil, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
+import { endOf, keepsUpload, knownUntil, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { validFeed } from "../support/feed-url.ts";
 
@@ -121,6 +121,8 @@ export class Server implements SyncServer {
   private readonly former = new Map<string, FormerSpelling[]>();
   /** The feeds that were the user's before each change, and whether on the list. */
   private readonly past: { changed: number; listed: Map<string, boolean>; ids: Set<number> }[] = [];
+  /** What happened to subscriptions, and the feed that one moved from. */
+  private readonly log: { id: number; at: number; from: string | null }[] = [];
   private ids = 0;
 
   constructor(readonly rules: Rules = RULES) {}
@@ -188,6 +190,7 @@ export class Server implements SyncServer {
       this.feeds.set(feed, { subscription: one, left: null });
     } else if (known.subscribed !== on) {
       const at = this.stamp();
+      this.log.push({ id: known.id, at, from: null });
       if (known.deleted) this.setUrl(known, feed_url, at);
       known.subscribed = on;
       known.deleted = false;
@@ -199,6 +202,7 @@ export class Server implements SyncServer {
     const one = this.find(feedOf(feed_url));
     if (!one || one.deleted) return;
     one.changed = this.stamp();
+    this.log.push({ id: one.id, at: one.changed, from: null });
     one.subscribed = false;
     one.deleted = true;
   }
@@ -212,6 +216,7 @@ export class Server implements SyncServer {
     const one = this.find(feedOf(from));
     if (!one || one.deleted || one.feed_url === feed_url) return;
     const at = this.stamp();
+    this.log.push({ id: one.id, at, from: feedOf(one.feed_url) });
     const other = this.feeds.get(feedOf(feed_url))?.subscription;
     if (other && other !== one) this.merge(other, one, at);
     this.setUrl(one, feed_url, at);
@@ -232,6 +237,7 @@ export class Server implements SyncServer {
   }
 
   private merge(from: Subscription, into: Subscription, at: number): void {
+    this.log.push({ id: into.id, at, from: null });
     for (const [feed, row] of this.feeds) {
       if (row.subscription !== from) continue;
       this.feeds.set(feed, { subscription: into, left: row.left ?? { feed_url: from.feed_url, at } });
@@ -361,6 +367,14 @@ export class Server implements SyncServer {
     return urls;
   }
 
+  /** Whether the subscription of a feed that is removed has left it since, and nothing else. */
+  private hasMoved({ feed, subscribed }: Report, sent: number): boolean {
+    const row = this.feeds.get(feed);
+    if (subscribed || sent === 0 || !row?.left || row.left.at <= sent || !row.subscription.subscribed) return false;
+    const own = this.log.filter(({ id, at }) => id === row.subscription.id && at > sent);
+    return own.every(({ from }) => from !== null) && own[0]?.from === feed;
+  }
+
   private upload(client: string, reports: Report[], habits: Habits): number {
     this.introduce(client, false);
     const last = this.positions.get(client) ?? null;
@@ -383,8 +397,22 @@ export class Server implements SyncServer {
     }
     const leadsTo = (feed: string) => this.find(feed)?.id;
     const added = addedIn(reports, leadsTo);
+    const sent = Math.max(last ? endOf(last.given) : 0, listed);
+    const moved = new Set(reports.flatMap((report) => (this.hasMoved(report, sent) ? report.feed : [])));
     const spellings = this.spellingsOf(client);
-    const known = { listings, last, listed, knew, clock: this.clock, habits, added, leadsTo, wasListed, spellings };
+    const known = {
+      listings,
+      last,
+      listed,
+      knew,
+      clock: this.clock,
+      habits,
+      added,
+      leadsTo,
+      moved,
+      wasListed,
+      spellings,
+    };
     const heard = reports.map((report) => {
       const one = this.rules.hear(report, { ...known, holdings });
       if (one.holds) holdings.set(report.feed, one.holds);

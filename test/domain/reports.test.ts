@@ -40,6 +40,7 @@ const knownOf = (listing: Listing, holding: Holding | null, more: Partial<Known>
   habits: kasts,
   added: new Set(),
   leadsTo: () => 1,
+  moved: new Set(),
   wasListed: new Map(),
   spellings,
   ...more,
@@ -126,6 +127,8 @@ describe("a removal is no change", () => {
   test("of a URL that the subscription left", () => {
     const left: Listing = { ...listed(900), state: "left" };
     expect(hearOne(false, left, held())).toMatchObject(nothing);
+    expect(hearOne(false, left, held(), { moved: new Set(["x"]) }).change).toBe(true);
+    expect(hearOne(false, left, held(), { moved: new Set(["x"]), added: new Set([1]) }).change).toBe(false);
   });
 
   test("of a feed that the same upload adds", () => {

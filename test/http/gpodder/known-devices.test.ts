@@ -227,6 +227,48 @@ test("a podcast that a restored list splits off again leaves PinePods under the 
   expect((await pinepods.get(ownTime())).remove).toEqual([OWN]);
 });
 
+const MOVED = "https://moved.example/rss";
+
+/** What happens to a podcast between a device's last GET and its removal there, and whether the podcast is on the list then. */
+const BEFORE_REMOVAL: [string, boolean, (patch: (body: object) => Promise<unknown>) => Promise<unknown>][] = [
+  ["moved", false, (patch) => patch({ new_feed_url: MOVED })],
+  ["moved twice", false, (patch) => patch({ new_feed_url: `${X}/2` }).then(() => patch({ new_feed_url: MOVED }))],
+  [
+    "was removed, added again and moved",
+    true,
+    async (patch) => {
+      for (const is_subscribed of [false, true]) await patch({ is_subscribed });
+      await patch({ new_feed_url: MOVED });
+    },
+  ],
+  ["moved to the URL of another podcast", true, (patch) => patch({ new_feed_url: OWN })],
+];
+test.each(BEFORE_REMOVAL)(
+  "of a podcast that %s, a device that was not sent that removes it: %p",
+  async (_, on, act) => {
+    const kasts = appOf(await ann.another(), "Kasts/24.12");
+    const { timestamp } = await kasts.get(0);
+    await kasts.post([X, OWN]);
+    await kasts.get(timestamp);
+    const { guid } = (await ann.changes()).find((item) => item.feed_url === X);
+    await act((body) => ann.request("PATCH", `/subscriptions/${guid}`, body));
+    await kasts.post([], [X]);
+    expect((await ann.request("GET", `/subscriptions/${guid}`)).body.is_subscribed).toBe(on);
+  },
+);
+
+test("a podcast that moved stays if a device obeys that, or moves it too", async () => {
+  const { phone, since } = await syncPhone();
+  await phone.post([X]);
+  const { guid } = (await ann.changes()).find((item) => item.feed_url === X);
+  const told = await phone.get(since);
+  await ann.request("PATCH", `/subscriptions/${guid}`, { new_feed_url: MOVED });
+  await phone.post([MOVED], [X]);
+  expect((await phone.get(told.timestamp)).remove).toContain(X);
+  await phone.post([], [X]);
+  expect((await ann.request("GET", `/subscriptions/${guid}`)).body.is_subscribed).toBe(true);
+});
+
 test("AntennaPod removes a podcast whose redirect to https it followed without a report", async () => {
   await ann.add("http://x.example/rss");
   const phone = appOf(await ann.another(), "AntennaPod/3.9.0");
