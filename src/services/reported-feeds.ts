@@ -7,7 +7,7 @@ import { addedIn, isReversed, type Known, type Report } from "../domain/reports.
 import { endOf, knownUntil, type Millis } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { findCursor } from "../store/cursors.ts";
-import { listChangesFrom } from "../store/history.ts";
+import { listChangesFrom, readHistoryStart } from "../store/history.ts";
 import { findHoldings } from "../store/holdings.ts";
 import { rowsOf } from "../store/rows.ts";
 import { mapInTurns } from "../turns.ts";
@@ -71,11 +71,20 @@ export interface LaterChanges {
   changes: Change[];
 }
 
-/** Reads what changed after a time. @param read what an earlier part of the upload has read, which is not read again */
-async function readLater(user: UserTx, after: Millis, read: LaterChanges | null): Promise<LaterChanges> {
+/**
+ * Reads what changed after a time; null if the history no longer has all of that.
+ * @param read what an earlier part of the upload has read, which is not read again
+ */
+async function readLater(
+  { tx, user_id, clock }: UserTx,
+  after: Millis,
+  read: LaterChanges | null,
+): Promise<LaterChanges | null> {
+  const [history] = await readHistoryStart(tx, { user_id });
+  if (!history || history.history_since > after) return null;
   const known = read?.after === after ? read : { clock: after, changes: [] };
-  const news = await listChangesFrom(user.tx, { user_id: user.user_id, from: known.clock + 1 });
-  return { after, clock: user.clock(), changes: [...news, ...known.changes] };
+  const news = await listChangesFrom(tx, { user_id, from: known.clock + 1 });
+  return { after, clock: clock(), changes: [...news, ...known.changes] };
 }
 
 /** Whether a report removes a feed that its subscription has left since the client was sent anything. */

@@ -7,6 +7,7 @@ import { restoreBackup } from "../../../src/backups/restore.ts";
 import { actAsAdmin, actAsUser } from "../../../src/services/actor.ts";
 import { forgetDevice } from "../../../src/services/devices.ts";
 import { restoreSubscriptions } from "../../../src/services/earlier-lists.ts";
+import { pruneHistory } from "../../../src/services/history.ts";
 import { revokeToken } from "../../../src/services/tokens.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { PATIENCE } from "../../support/patience.ts";
@@ -267,6 +268,17 @@ test("a podcast that moved stays if a device obeys that, or moves it too", async
   expect((await phone.get(told.timestamp)).remove).toContain(X);
   await phone.post([], [X]);
   expect((await ann.request("GET", `/subscriptions/${guid}`)).body.is_subscribed).toBe(true);
+});
+
+test("what AntennaPod's user removed counts after years, though the history since then is no longer whole", async () => {
+  const { phone, since, unsubscribe } = await syncPhone();
+  await unsubscribe();
+  podkeep.clock.advance(2 * podkeep.app.config.history_keep);
+  await ann.add(SERVER);
+  while ((await pruneHistory(podkeep.app)) > 0);
+  expect((await phone.get(since)).add).toEqual([OWN]);
+  await phone.post([], [OWN]);
+  expect(await ann.changes()).toMatchObject([{ is_subscribed: false }]);
 });
 
 test("AntennaPod removes a podcast whose redirect to https it followed without a report", async () => {
