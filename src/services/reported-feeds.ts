@@ -43,7 +43,9 @@ export async function readKnown(
   const sent = Math.max(last ? endOf(last.given) : 0, listed);
   // Only for these the past is read: it may be long.
   const reversed = client && isCertain ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
-  const left = sent > 0 ? reports.filter((one) => isLeft(one, listings.get(one.feed), sent)) : [];
+  // Who echoes at once may obey what a full disk kept from being noted as sent.
+  const isUnsent = sent > 0 && habits.echoes !== "at once";
+  const left = isUnsent ? reports.filter((one) => isLeft(one, listings.get(one.feed), sent)) : [];
   const isRead = left.length > 0 || reversed.length > 0;
   const later = isRead ? await readLater(user, isCertain ? knew : sent, earlier) : earlier;
   const known = {

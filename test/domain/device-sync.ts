@@ -398,7 +398,8 @@ export class Server implements SyncServer {
     const leadsTo = (feed: string) => this.find(feed)?.id;
     const added = addedIn(reports, leadsTo);
     const sent = Math.max(last ? endOf(last.given) : 0, listed);
-    const moved = new Set(reports.flatMap((report) => (this.hasMoved(report, sent) ? report.feed : [])));
+    const left = habits.echoes === "at once" ? [] : reports.filter((report) => this.hasMoved(report, sent));
+    const moved = new Set(left.map(({ feed }) => feed));
     const spellings = this.spellingsOf(client);
     const known = {
       listings,
