@@ -6,7 +6,18 @@ import { pathToFileURL } from "node:url";
 import { codeOf, DomainError, isDiskFull, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
 import { ownerName } from "./directory-owner.ts";
-import { appliedMigrations, DIALECT, damaged, damageIn, firstValue, flush, isOurs, linkTarget } from "./file.ts";
+import {
+  appliedMigrations,
+  DIALECT,
+  damaged,
+  damageIn,
+  findDamage,
+  firstValue,
+  flush,
+  isDamage,
+  isOurs,
+  linkTarget,
+} from "./file.ts";
 import { reasonIn } from "./file-system.ts";
 import { choosePageSize } from "./page-size.ts";
 
@@ -49,7 +60,9 @@ export function copyDatabase(file: string, to: string): Contents {
   } catch (error) {
     for (const rest of [partial, `${partial}-journal`]) removeIfPossible(rest);
     if (error instanceof DomainError && error.code !== "invalid") throw error;
-    if (isDamage(error)) throw damaged(file, reasonOf(error), error);
+    // The copy has the wrong entries of an index.
+    const damage = error instanceof DomainError ? findDamage(file) : isDamage(error) && reasonOf(error);
+    if (damage) throw damaged(file, damage, error);
     throw new DomainError("unavailable", describeRefusal(to, error), { cause: error });
   }
 }
@@ -112,8 +125,6 @@ function openSource(file: string): Sqlite {
     throw new DomainError("unavailable", `${what}: ${reasonOf(error)}`, { cause: error });
   }
 }
-
-const isDamage = (error: unknown) => /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
 
 function contentsOf(sqlite: Sqlite): Contents {
   const names = sqlite

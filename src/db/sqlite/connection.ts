@@ -2,7 +2,9 @@
 import { type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:sqlite";
 import { codeOf, DomainError, reasonOf } from "../../errors.ts";
 import type { Query } from "../statement.ts";
+import { isDamage } from "./file.ts";
 
+const DAMAGED = "its file is damaged, or can't be read: podkeep doctor says which";
 const PRAGMAS = ["busy_timeout = 0", "foreign_keys = on", "trusted_schema = off"];
 
 export class SqliteConnection {
@@ -72,10 +74,10 @@ export class SqliteConnection {
   /** Gives the error that callers get: "unavailable" if the disk is full, locked, read-only or failing. */
   translate(error: unknown): unknown {
     const code = codeOf(error);
-    // A page that can't be read shows as corrupt.
-    if (/^SQLITE_(IOERR|CORRUPT)/.test(code)) this.markBroken();
-    if (!/^SQLITE_(BUSY|FULL|IOERR|CORRUPT|READONLY|CANTOPEN|NOMEM|PROTOCOL)/.test(code)) return error;
-    return new DomainError("unavailable", `The database can't be used now: ${reasonOf(error)}`, {
+    if (isDamage(error) || code.startsWith("SQLITE_IOERR")) this.markBroken();
+    if (!isDamage(error) && !/^SQLITE_(BUSY|FULL|IOERR|READONLY|CANTOPEN|NOMEM|PROTOCOL)/.test(code)) return error;
+    const reason = isDamage(error) ? DAMAGED : reasonOf(error);
+    return new DomainError("unavailable", `The database can't be used now: ${reason}`, {
       retry_after: 5,
       cause: error,
     });

@@ -99,6 +99,9 @@ export function findDamage(file: string): string | null {
   try {
     sqlite.run("pragma query_only = on");
     return damageIn(sqlite);
+  } catch (error) {
+    if (isDamage(error)) return reasonOf(error);
+    throw error;
   } finally {
     sqlite.close();
   }
@@ -112,6 +115,9 @@ export function refuseDamaged(sqlite: Sqlite, file: string): void {
   sqlite.run("pragma shrink_memory");
   if (found !== "ok") throw damaged(file, String(found));
 }
+
+/** Whether SQLite found damage. It takes a page that can't be read for one too. */
+export const isDamage = (error: unknown) => /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
 
 /** The error for a file that can't be read whole. */
 export const damaged = (file: string, what: string, cause?: unknown) =>
