@@ -1,5 +1,6 @@
 // Values that travel with a request through middleware and handlers.
 import type { Context } from "hono";
+import type { Logger } from "../log.ts";
 import type { Actor } from "../services/actor.ts";
 import type { Device } from "../services/devices.ts";
 import type { NoticedRemoval } from "../services/noticed-removals.ts";
@@ -31,6 +32,8 @@ export interface HttpEnv {
   };
   Variables: {
     requestId: string;
+    /** The server's log. */
+    log: Logger;
     /** The context of a protocol that was loaded at its first request. */
     inner: Context<HttpEnv> | undefined;
     actor: Actor;

@@ -78,6 +78,7 @@ function createRoutes(serve: Serve, app: App, shared: Shared, getPath: Hono<Http
   const routes = new Hono<HttpEnv>({ getPath, router: new LazyRouter() });
   routes.use(async (c, next) => {
     const { outer } = c.env;
+    c.set("log", app.log);
     if (outer) {
       c.set("requestId", outer.get("requestId"));
       outer.set("inner", c);

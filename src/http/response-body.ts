@@ -1,6 +1,7 @@
 // Bodies of responses: short texts, and long ones that are written while they are read.
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { messageOf } from "../errors.ts";
 import { takeTurns } from "../turns.ts";
 import type { HttpEnv } from "./env.ts";
 
@@ -9,13 +10,16 @@ export const SHORT = 512 * 1024;
 /** Bytes that are sent at a time of others. */
 export const PART = 256 * 1024;
 
-/** Streams text as fast as it is read. */
+/** Streams text as fast as it is read. The client sees that it was cut off if it can't be made to its end. */
 export function streamText(c: Context<HttpEnv>, parts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
   c.set("body", "stream");
   const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(controller) {
-      const part = await parts.next();
+      const part = await parts.next().catch((error) => {
+        logCut(c, error);
+        throw error;
+      });
       if (part.done) controller.close();
       else controller.enqueue(encoder.encode(part.value));
     },
@@ -23,6 +27,12 @@ export function streamText(c: Context<HttpEnv>, parts: AsyncGenerator<string>): 
       await parts.return(undefined);
     },
   });
+}
+
+// The request log has the status that was sent before.
+function logCut(c: Context<HttpEnv>, error: unknown): void {
+  if (c.req.raw.signal.aborted) return;
+  c.get("log").error({ request_id: c.get("requestId"), reason: messageOf(error) }, "the response was cut off");
 }
 
 /** Responds with a file. */

@@ -9,6 +9,7 @@ import { type Installation, install } from "../support/start-server.ts";
 setDefaultTimeout(PATIENCE);
 
 const ADVICE = "The database can't be used now: its file is damaged, or can't be read: podkeep doctor says which";
+const SINCE = "/api/2/episodes/ann.json?since=0";
 
 /** Overwrites bytes of the database file. */
 function overwrite({ database }: Installation, at: number, bytes: Uint8Array): void {
@@ -28,6 +29,10 @@ function pagesOf({ database }: Installation, name: string) {
   sqlite.close();
   return pages;
 }
+
+const erase = (podkeep: Installation, page: { pgoffset: number; pgsize: number } | undefined) => {
+  if (page) overwrite(podkeep, page.pgoffset, new Uint8Array(page.pgsize));
+};
 
 /** Listens to so many episodes. */
 const playsOf = (count: number) =>
@@ -57,6 +62,30 @@ test("if the file's header is overwritten, apps get 503, and the log says what t
   expect((await server.send("GET", "/readyz")).status).toBe(503);
   expect(server.log()).toContain(ADVICE);
   expect(server.log()).not.toContain('"stack"');
+  await server.end("SIGKILL");
+});
+
+test("a list that can't be read to its end is cut off, and the log says why", async () => {
+  const podkeep = install();
+  const token = await podkeep.user("ann");
+  const filling = await podkeep.serve();
+  const headers = { Authorization: `Basic ${btoa(`ann:${token}`)}` };
+  const { status } = await filling.send("POST", "/api/2/episodes/ann.json", playsOf(5000), headers);
+  expect(status).toBe(200);
+  await filling.end("SIGTERM");
+  const server = await podkeep.serve();
+  erase(podkeep, pagesOf(podkeep, "episodes").at(-10));
+  const response = await fetch(`${server.url}${SINCE}`, { headers });
+  expect(response.status).toBe(200);
+  await expect(response.text()).rejects.toThrow();
+  const id = response.headers.get("X-Request-Id");
+  await until(() => server.log().includes(`"request_id":"${id}"`));
+  const line =
+    server
+      .log()
+      .split("\n")
+      .find((text) => text.includes(`"request_id":"${id}"`)) ?? "";
+  expect(JSON.parse(line)).toMatchObject({ level: "error", reason: ADVICE, msg: "the response was cut off" });
   await server.end("SIGKILL");
 });
 
