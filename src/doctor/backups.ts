@@ -15,9 +15,7 @@ const OLD = 8 * 24 * 60 * 60 * 1000;
 export function checkBackups(config: Config, now: number): Finding {
   const refusal = findRefusal(config.backup_dir);
   if (refusal) {
-    const rights = "Give the directory to the server's account; with systemd, check ReadWritePaths= too";
-    const advice = isDiskFull(refusal) ? "Free some space: old backups, logs, packages" : rights;
-    return problem(ABOUT, `can't write to ${config.backup_dir}: ${reasonOf(refusal)}`, advice);
+    return problem(ABOUT, `can't write to ${config.backup_dir}: ${reasonOf(refusal)}`, adviseOn(refusal));
   }
   const latest = latestBackup(config, now)?.created_at ?? null;
   const newest = latest === null ? "no backups" : `the newest is from ${new Date(latest).toISOString()}`;
@@ -29,6 +27,12 @@ export function checkBackups(config: Config, now: number): Finding {
   const isOld = due === null && (latest ?? 0) < now - OLD;
   if (!isOld) return ok(ABOUT, newest);
   return warning(ABOUT, newest, 'Set PODKEEP_BACKUP_SCHEDULE="30 3 * * *", or run podkeep backup create');
+}
+
+function adviseOn(refusal: Error): string {
+  if (isDiskFull(refusal)) return "Free some space: old backups, logs, packages";
+  if (codeOf(refusal) === "EROFS") return "Mount the disk for writing. If it became read-only by itself, it is failing";
+  return "Give the directory to the server's account; with systemd, check ReadWritePaths= too";
 }
 
 /** Reads the newest backup from end to end. Nothing to report if there is none. */

@@ -10,11 +10,14 @@ import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "data directory";
 const WITH_RIGHTS = "Run this with sudo, or as the account of the server";
+/** What to do about a disk that is read-only. */
+export const SAVE =
+  "The disk may be failing: copy podkeep.db* to another one, and run podkeep backup create --data-dir there";
 /** What to do about an error code. */
 const ADVICE: Record<string, string> = {
   EACCES: WITH_RIGHTS,
   EPERM: WITH_RIGHTS,
-  EROFS: "The disk may be failing: copy podkeep.db* to another one, and run podkeep backup create --data-dir there",
+  EROFS: SAVE,
 };
 
 /** What is wrong if this account must not use the data; no other check of files makes sense then. */

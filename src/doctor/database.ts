@@ -4,7 +4,8 @@ import type { Config } from "../config/settings.ts";
 import { OtherSchema } from "../db/migrations/migrate.ts";
 import { findDamage, isMissing, sizeOf } from "../db/sqlite/file.ts";
 import { writeNothing } from "../db/statement.ts";
-import { reasonOf } from "../errors.ts";
+import { codeOf, reasonOf } from "../errors.ts";
+import { SAVE } from "./data-directory.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "database";
@@ -40,6 +41,7 @@ export async function checkDatabase(config: Config): Promise<{ finding: Finding;
 function adviseOn(error: unknown, isFile: boolean): string {
   // Before a server is restarted, or after an older program was installed. A restored backup would lose what is new.
   if (error instanceof OtherSchema) return ADVICE.schema;
+  if (error instanceof Error && codeOf(error.cause) === "EROFS") return SAVE;
   return isFile ? ADVICE.file : ADVICE.server;
 }
 

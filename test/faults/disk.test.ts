@@ -261,3 +261,29 @@ test.skipIf(!CAN_TRACE)(
     expect(found).toContain("Free some space");
   },
 );
+
+test.skipIf(!CAN_TRACE)("the doctor says how to save the data of a disk that became read-only", async () => {
+  const podkeep = install();
+  await podkeep.user("ann");
+  const { argv, env } = await podkeep.command(["doctor"]);
+  // As newer kernels do it after an error: access(2) still says that files can be written.
+  const failing = inject(["mkdir,mkdirat:error=EROFS"], []);
+  const doctor = Bun.spawn([...failing, ...argv], { env, stdin: "ignore" });
+  const found = await doctor.stdout.text();
+  expect(found).toContain("the file system is read-only");
+  expect(found).toContain("copy podkeep.db* to another one, and run podkeep backup create --data-dir there");
+  expect(found).not.toContain("restore a backup");
+  expect(found).not.toContain("Give the directory to the server's account");
+});
+
+test.skipIf(!CAN_MOUNT)("a server without inodes for its files says so", async () => {
+  const podkeep = installOn(join(mountDisk("size=20m,nr_inodes=8"), "data"));
+  await podkeep.user("ann");
+  Bun.spawnSync(["sh", "-c", "for name in 1 2 3 4 5 6 7 8; do : > $name; done"], {
+    cwd: join(podkeep.data, ".."),
+    stderr: "ignore",
+  });
+  const { code, stderr } = await podkeep.run(["serve", "--port", "0"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`${podkeep.data} is on a disk with too many files: df -i shows it`);
+});

@@ -24,8 +24,17 @@ export function findNetwork(directory: string): string | null {
 /** What went wrong in a directory, and whether its file system may be the cause. */
 export const reasonIn = (directory: string, error: unknown) => reasonOf(error) + suspect(directory, error);
 
-/** A sentence to add to an error of SQLite if the directory's file system may be the cause; else empty. */
+/** Whether a directory's disk takes no more files. File systems without a fixed number of inodes report 0. */
+function lacksInodes(directory: string): boolean {
+  const { files, ffree } = statfsSync(directory);
+  return files > 0 && ffree === 0;
+}
+
+/** A sentence to add to an error of SQLite if the directory's disk may be the cause; else empty. */
 export function suspect(directory: string, error: unknown): string {
+  if (codeOf(error).startsWith("SQLITE_CANTOPEN") && lacksInodes(directory)) {
+    return `. ${directory} is on a disk with too many files: df -i shows it`;
+  }
   if (isDiskFull(error) || !/^SQLITE_(BUSY|IOERR|PROTOCOL)/.test(codeOf(error))) return "";
   const name = nameOf(directory);
   if (name === null) return "";
