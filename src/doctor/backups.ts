@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { latestBackup, readBackup } from "../backups/backups.ts";
 import { LONGEST, lastScheduled } from "../backups/schedule.ts";
 import type { Config } from "../config/settings.ts";
+import { listBackups } from "../db/sqlite/backup-files.ts";
 import { codeOf, isDiskFull, messageOf, reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
@@ -18,7 +19,8 @@ export function checkBackups(config: Config, now: number): Finding {
     return problem(ABOUT, `can't write to ${config.backup_dir}: ${reasonOf(refusal)}`, adviseOn(refusal));
   }
   const latest = latestBackup(config, now)?.created_at ?? null;
-  const newest = latest === null ? "no backups" : `the newest is from ${new Date(latest).toISOString()}`;
+  const none = listBackups(config.backup_dir, now).length > 0 ? "all are dated in the future" : "no backups";
+  const newest = latest === null ? none : `the newest is from ${new Date(latest).toISOString()}`;
   const due = lastScheduled(config, now - LONGEST);
   if (due !== null && (latest ?? 0) < due) {
     const advice = 'Restart the server; if that makes none, search its log for "backup failed"';

@@ -30,7 +30,7 @@ export function checkClock(now: number, latest: number | null, built = build ? D
     return warning(
       "clock",
       detail,
-      `If the clock is wrong now: ${advice}. If it was wrong then: no action needed, sync works`,
+      `If the clock is wrong now: ${advice}. If it was wrong then, or backups were restored twice: no action needed`,
     );
   }
   return ok("clock", time);

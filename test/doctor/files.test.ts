@@ -154,6 +154,12 @@ test("a schedule that is set and not kept is a problem, and the advice is not to
   expect(checkBackups(config("0 * * * *"), now)).toMatchObject({ state: "ok" });
 });
 
+test("if the clock is behind all backups, the doctor doesn't say that there are none", () => {
+  const now = Date.parse("2026-01-01T12:30:00");
+  backUpAt(now + HOUR);
+  expect(checkBackups(config(), now)).toMatchObject({ state: "warning", detail: "all are dated in the future" });
+});
+
 test("without a schedule, no backups or old ones are a warning", () => {
   const now = Date.parse("2026-01-31T12:00:00");
   const advice = expect.stringContaining("Set PODKEEP_BACKUP_SCHEDULE");
