@@ -5,6 +5,7 @@ import { latestBackup, readBackup } from "../backups/backups.ts";
 import { LONGEST, lastScheduled } from "../backups/schedule.ts";
 import type { Config } from "../config/settings.ts";
 import { listBackups } from "../db/sqlite/backup-files.ts";
+import { isMissing } from "../db/sqlite/file.ts";
 import { codeOf, isDiskFull, messageOf, reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
@@ -16,7 +17,11 @@ const OLD = 8 * 24 * 60 * 60 * 1000;
 export function checkBackups(config: Config, now: number): Finding {
   const refusal = findRefusal(config.backup_dir);
   if (refusal) {
-    return problem(ABOUT, `can't write to ${config.backup_dir}: ${reasonOf(refusal)}`, adviseOn(refusal));
+    const [reason, advice] = [reasonOf(refusal), adviseOn(refusal)];
+    if (!isMissing(config.backup_dir)) return problem(ABOUT, `can't write to ${config.backup_dir}: ${reason}`, advice);
+    const detail = `${config.backup_dir} does not exist, and can't be created: ${reason}`;
+    // Created below an empty mount point, it would be on the disk of the data.
+    return problem(ABOUT, detail, codeOf(refusal) === "EACCES" ? `Mount its disk, if it has one. ${advice}` : advice);
   }
   const latest = latestBackup(config, now)?.created_at ?? null;
   const none = listBackups(config.backup_dir, now).length > 0 ? "all are dated in the future" : "no backups";

@@ -154,6 +154,29 @@ test("a schedule that is set and not kept is a problem, and the advice is not to
   expect(checkBackups(config("0 * * * *"), now)).toMatchObject({ state: "ok" });
 });
 
+test.skipIf(!isRoot)(
+  "a backup directory whose disk is not mounted is called missing, not another account's",
+  async () => {
+    const mountPoint = mkdtempSync("/tmp/podkeep-doctor-");
+    chmodSync(mountPoint, 0o755);
+    chownSync(directory, OWNER, OWNER);
+    const podkeep = installOn(directory);
+    await podkeep.user("ann");
+    const backups = join(mountPoint, "podkeep");
+    const { stdout } = await podkeep.run(["doctor", "--port", "0", "--json", "--backup-dir", backups]);
+    const { code, stderr } = await podkeep.run(["backup", "create", "--backup-dir", backups]);
+    rmSync(mountPoint, { recursive: true });
+    expect(JSON.parse(stdout)).toContainEqual({
+      about: "backups",
+      state: "problem",
+      detail: `${backups} does not exist, and can't be created: permission denied`,
+      advice: expect.stringContaining("Mount its disk"),
+    });
+    expect(code).toBe(1);
+    expect(stderr).toContain("Mount its disk");
+  },
+);
+
 test("if the clock is behind all backups, the doctor doesn't say that there are none", () => {
   const now = Date.parse("2026-01-01T12:30:00");
   backUpAt(now + HOUR);

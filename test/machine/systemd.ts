@@ -197,7 +197,9 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     );
     const diagnosis = machine.admin("sudo", "podkeep", "doctor");
     expect(diagnosis.code).toBe(1);
-    expect(diagnosis.out).toContain(`problem backups: can't write to ${directory}: permission denied`);
+    expect(diagnosis.out).toContain(
+      `problem backups: ${directory} does not exist, and can't be created: permission denied`,
+    );
     done(machine.root("install", "-d", "-o", "podkeep", "-m", "700", directory));
     done(restart());
     await until(() => machine.root("sh", "-c", `ls ${directory}/podkeep-*.db`).code === 0);

@@ -15,6 +15,7 @@ import {
   firstValue,
   flush,
   isDamage,
+  isMissing,
   isOurs,
   linkTarget,
 } from "./file.ts";
@@ -75,9 +76,10 @@ function describeRefusal(file: string, error: unknown): string {
   }
   const owner = ownerName();
   if (owner === null) return `${file} can't be written: ${reason}`;
+  const mount = isMissing(dirname(file)) ? " Mount its disk, if it has one." : "";
   const fix =
     codeOf(error) === "EACCES"
-      ? `. Use a directory that ${owner} can write to: sudo install -d -o ${owner} DIRECTORY`
+      ? `.${mount} Use a directory that ${owner} can write to: sudo install -d -o ${owner} DIRECTORY`
       : "";
   return `${file} can't be written by ${owner}, the owner of the data directory: ${reason}${fix}`;
 }
