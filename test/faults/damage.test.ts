@@ -104,3 +104,26 @@ test("a backup of a file with a damaged index blames that file, not the place of
   expect(stderr).toContain(`${podkeep.database} is damaged (`);
   expect(stderr).toContain("restore a backup");
 });
+
+test("from a file that the server refuses, lists can be exported, and imported after a restore", async () => {
+  const podkeep = install();
+  const token = await podkeep.user("ann");
+  const server = await podkeep.serve();
+  const add = (feed_url: string) => server.request(token, "POST", "/subscriptions", { subscriptions: [{ feed_url }] });
+  await add("https://a.test/rss");
+  const [backup, list] = [join(podkeep.data, "backup.db"), join(podkeep.data, "ann.opml")];
+  expect((await podkeep.run(["backup", "create", backup])).code).toBe(0);
+  await add("https://b.test/rss");
+  await server.end("SIGTERM");
+  erase(podkeep, pagesOf(podkeep, "history").at(-1));
+  const refused = await podkeep.run(["serve", "--port", "0"]);
+  expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining("is damaged")]);
+  const exported = await podkeep.run(["opml", "export", "ann"]);
+  expect(exported.code).toBe(0);
+  await Bun.write(list, exported.stdout);
+  expect((await podkeep.run(["backup", "restore", backup, "--yes"])).code).toBe(0);
+  expect((await podkeep.run(["opml", "import", "ann", list])).code).toBe(0);
+  const { stdout } = await podkeep.run(["subscription", "list", "ann", "--json"]);
+  expect(stdout).toContain("https://a.test/rss");
+  expect(stdout).toContain("https://b.test/rss");
+});
