@@ -10,13 +10,14 @@ import { type Finding, ok, problem, warning } from "./finding.ts";
 const ABOUT = "service";
 
 /** @throws DomainError "unavailable" without systemd */
-export function checkService({ backup_dir }: Pick<Config, "backup_dir">, place: Place): Finding[] {
-  const { state, exit_code, at_boot, writable } = readServiceStatus(place);
+export function checkService({ data_dir, backup_dir }: Config, place: Place): Finding[] {
+  const { state, detail, exit_code, at_boot, writable } = readServiceStatus(place);
   const { control, journal, isOwn } = place;
   const findings: Finding[] = [];
-  if (state === "failed") {
+  if (state === "failed" || detail === "auto-restart") {
     const advice = `${journal} -n 20 shows why; then ${control} restart podkeep`;
-    findings.push(problem(ABOUT, `it failed (exit code ${exit_code})`, advice));
+    const what = state === "failed" ? "failed" : "fails, and is started again and again";
+    findings.push(problem(ABOUT, `it ${what} (exit code ${exit_code})`, advice));
   } else if (state === "inactive") {
     findings.push(warning(ABOUT, "it is stopped", `${control} start podkeep`));
   }
@@ -24,11 +25,14 @@ export function checkService({ backup_dir }: Pick<Config, "backup_dir">, place: 
     findings.push(warning(ABOUT, `it does not start at boot (${at_boot})`, `${control} enable podkeep`));
   }
   // The account's own service may write wherever the account may.
-  const directory = resolve(backup_dir);
-  if (!isOwn && ![DATA_DIRECTORY, ...writable].some((one) => isIn(directory, one))) {
-    const wanted = mountPointOf(directory) ?? directory;
-    const advice = `${control} edit podkeep: under [Service], ReadWritePaths=-${wanted} (podkeep help install)`;
-    findings.push(problem(ABOUT, `systemd keeps it from writing backups to ${directory}`, advice));
+  const mayWrite = (directory: string) => isOwn || [DATA_DIRECTORY, ...writable].some((one) => isIn(directory, one));
+  const [data, backups] = [resolve(data_dir), resolve(backup_dir)];
+  const allow = (directory: string) =>
+    `${control} edit podkeep: under [Service], ReadWritePaths=-${mountPointOf(directory) ?? directory} (podkeep help install)`;
+  if (!mayWrite(data)) {
+    findings.push(problem(ABOUT, `systemd keeps it from writing its data to ${data}`, allow(data)));
+  } else if (!mayWrite(backups)) {
+    findings.push(problem(ABOUT, `systemd keeps it from writing backups to ${backups}`, allow(backups)));
   }
   return findings.length > 0 ? findings : [ok(ABOUT, `it is ${state}, and starts at boot`)];
 }

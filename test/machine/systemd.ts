@@ -249,13 +249,29 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     expect(strangers()).toBe("");
   });
 
+  const findings = () => {
+    const { out } = machine.admin("sudo", "podkeep", "doctor", "--json");
+    const all: { about: string; state: string; detail: string; advice: string | null }[] = JSON.parse(out);
+    return all.filter(({ about }) => about === "service");
+  };
+  const found = () => findings().map(({ state, detail }) => [state, detail]);
+
+  test("sudo podkeep doctor says that systemd keeps the service from data elsewhere", async () => {
+    write(SETTINGS, "PODKEEP_DATA_DIR=/srv/data\n");
+    done(machine.root("install", "-d", "-o", "podkeep", "-m", "700", "/srv/data"));
+    expect(restart().code).not.toBe(0);
+    await until(() => property("SubState") === "auto-restart");
+    expect(found()).toEqual([
+      ["problem", "it fails, and is started again and again (exit code 1)"],
+      ["problem", "systemd keeps it from writing its data to /srv/data"],
+    ]);
+    write(SETTINGS, "");
+    done(machine.root("rm", "-r", "/srv/data"));
+    done(restart());
+    await ready();
+  });
+
   test("sudo podkeep doctor finds a service that failed, is off at boot, or can't write its backups", async () => {
-    const findings = () => {
-      const { out } = machine.admin("sudo", "podkeep", "doctor", "--json");
-      const all: { about: string; state: string; detail: string; advice: string | null }[] = JSON.parse(out);
-      return all.filter(({ about }) => about === "service");
-    };
-    const found = () => findings().map(({ state, detail }) => [state, detail]);
     expect(found()).toEqual([["ok", "it is active, and starts at boot"]]);
     systemctl("disable", "podkeep");
     expect(found()).toEqual([["warning", "it does not start at boot (disabled)"]]);
