@@ -44,6 +44,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     ...config,
     metrics,
     use: options.use ?? "command",
+    migrates: (versions) => log.info(versions, "migrating the schema, after a backup; a large database takes minutes"),
     migrated: (migration) => log.info(migration, "schema migrated; the backup is from before it"),
   });
   const network = "file" in config.location ? findNetwork(dirname(config.location.file)) : null;

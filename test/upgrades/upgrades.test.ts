@@ -367,18 +367,21 @@ describe("a database that needs a migration", () => {
     expect(await Bun.file(databaseFile(podkeep.app.config)).bytes()).toEqual(before);
   });
 
-  test("is migrated by the server, whose log has both versions and the backup from before", async () => {
+  test("is migrated by the server, whose log says so before and after, with both versions and the backup", async () => {
     await placeRecorded("0007_feed_lookups");
     const lines: unknown[] = [];
     const log = { ...silentLogger, info: (...line: unknown[]) => void lines.push(line) };
     const app = await openApp(podkeep.app.config, { use: "server", log });
     await app.close();
     const backup = join(podkeep.folder, "backups", `podkeep-before-${SCHEMA_VERSION}.db`);
-    const migration = { from: "0007_feed_lookups", to: SCHEMA_VERSION, backup };
-    expect(lines).toEqual([[migration, "schema migrated; the backup is from before it"]]);
+    const versions = { from: "0007_feed_lookups", to: SCHEMA_VERSION };
+    expect(lines).toEqual([
+      [versions, "migrating the schema, after a backup; a large database takes minutes"],
+      [{ ...versions, backup }, "schema migrated; the backup is from before it"],
+    ]);
     expect((await verifyBackup(backup)).schema).toBe("0007_feed_lookups");
     await (await openApp(podkeep.app.config, { use: "server", log })).close();
-    expect(lines).toHaveLength(1);
+    expect(lines).toHaveLength(2);
   });
 
   test("is left alone if no backup can be made", async () => {

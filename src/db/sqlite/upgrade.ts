@@ -24,14 +24,19 @@ export interface UpgradeOptions {
   backup_dir: string | null;
   /** Whether it is opened to be filled by a copy, which may have been interrupted before. */
   copying?: boolean;
-  /** Called after a migration of a database that was not new. */
+  /** Called before a migration of a database that was not new. */
+  migrates?: ((versions: Versions) => void) | undefined;
+  /** Called after it. */
   migrated?: ((migration: Migration) => void) | undefined;
 }
 
-interface Migration {
-  /** Schema versions. */
+/** Of the schema. */
+interface Versions {
   from: string;
   to: string;
+}
+
+interface Migration extends Versions {
   /** The backup from before it; null if none was made. */
   backup: string | null;
 }
@@ -60,9 +65,11 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
     if (!(await retryWhileBusy(busy_timeout, () => isPending(sqlite, options)))) return;
     let migration: Migration | null = null;
     if (isOurs(sqlite)) {
+      const versions = { from: appliedMigrations(sqlite).at(-1) ?? "", to: SCHEMA_VERSION };
+      options.migrates?.(versions);
       refuseDamaged(sqlite, file);
       const backup = backup_dir === null ? null : await backUpBefore(file, backup_dir);
-      migration = { from: appliedMigrations(sqlite).at(-1) ?? "", to: SCHEMA_VERSION, backup };
+      migration = { ...versions, backup };
     }
     // A table that is rebuilt must not take along what refers to it.
     sqlite.run("pragma foreign_keys = off");
