@@ -51,6 +51,8 @@ export interface Arrival {
   knew: Millis;
   /** Whether the client, which has asked for everything, uploads each episode that it has as played, as of now. */
   sendsAll: boolean;
+  /** Whether a play at position 0 says that the episode is not played; of others it is a mark as played. */
+  marksStart?: boolean;
   /** Whether it is copied from a file or another server, which get no response: only the times count. */
   isCopied?: boolean;
 }
@@ -61,10 +63,14 @@ type Place = Pick<EpisodeAction, "started" | "position" | "total">;
 const isMark = ({ started, position, total }: Place) => position !== null && started === position && position === total;
 
 /** The action as it is stored: a position has no start after it, and a play without one is only a mark. */
-export function normalizeAction<Action extends EpisodeAction>(action: Action): Action & { kind: StoredAction["kind"] } {
+export function normalizeAction<Action extends EpisodeAction>(
+  action: Action,
+  { marksStart = false }: Pick<Arrival, "marksStart"> = {},
+): Action & { kind: StoredAction["kind"] } {
   const { kind, position, started, total } = action;
   if (kind !== "play") return { ...action, started: null, position: null, total: null };
-  if (!position) return { ...action, kind: "played", started: null, position: null, total: null };
+  if (position === null || (position === 0 && !marksStart))
+    return { ...action, kind: "played", started: null, position: null, total: null };
   return { ...action, started: started === null ? null : Math.min(started, position), total: total || null };
 }
 

@@ -157,7 +157,7 @@ export class EpisodeSet {
 
   /** Adds an action to its episode. */
   add({ podcast, feed_url }: Podcast, sent: EpisodeAction, arrival: Arrival): Arrived {
-    const read = normalizeAction(sent);
+    const read = normalizeAction(sent, arrival);
     const { guid, episode_url: url, kind } = read;
     const found = this.recognize(podcast, guid, url);
     const episode = found ?? this.#create({ podcast, feed_url, guid, url });
@@ -171,7 +171,7 @@ export class EpisodeSet {
     }
     const isSame = counted === before && before.sent_at === action.sent_at && before.position === action.position;
     const isKnown = isSame || (before !== undefined && isSentAgain(before, action, arrival));
-    const isAtStart = sent.position === 0 && Boolean(sent.total);
+    const isAtStart = sent.position === 0 && (Boolean(sent.total) || arrival.marksStart === true);
     return { episode, action, isAtStart, before, isKnown, isNew: !found, isStored: counted !== before };
   }
 

@@ -39,6 +39,8 @@ export interface Habits {
   repeatsStart: boolean;
   /** Whether the app says of each play that it began where it ended. */
   startsAtEnd: boolean;
+  /** Whether the app plays nothing: it says of an episode that it is at its end or, if it is not played, at its start. */
+  onlyMarks: boolean;
   /** Whether the app says of what it calls played that it was played from its end to where its user stopped. */
   marksFromEnd: boolean;
   /** Whether the app, when it has asked for everything, uploads each episode that it has as played, as of now. */
@@ -82,6 +84,7 @@ export const NO_HABITS: Habits = {
   saysStart: true,
   repeatsStart: false,
   startsAtEnd: false,
+  onlyMarks: false,
   marksFromEnd: false,
   // AntennaPod and its forks do. What another app marks then counts late: that is better than a lost position.
   marksAll: true,

@@ -1,6 +1,9 @@
 // Apps: what those that speak the protocols of whole seconds do by habit, each with its source.
+import type { Context } from "hono";
 import { type Habits, NO_HABITS } from "../domain/habits.ts";
 import type { SyncApp } from "../services/clients.ts";
+import type { HttpEnv } from "./env.ts";
+import { productOf } from "./user-agent.ts";
 
 export type Protocol = "gpodder" | "nextcloud";
 
@@ -201,6 +204,8 @@ const APPS: Record<string, Row> = {
     // _toAction.
     saysStart: false,
   },
+  // OutboundEpisodeAction.kt. SyncOrchestrator.kt: it sends all that it has as of when its user marked it.
+  podsilo: { onlyMarks: true, marksAll: false },
   // Podcast Merlin since 2.0. sync_service.dart, performFullSync; audio_player_service.dart.
   podcastmerlin: { sendsFirst: true, saysStart: false },
   // litepop.py, get_pending_actions.
@@ -224,7 +229,15 @@ function habitsIn(protocol: Protocol): { usual: Habits; ofApps: Map<string, Habi
 }
 
 /** The app by its product. PinePods names none. */
-export function appNamed(product: string | null, protocol: Protocol): SyncApp {
+export function appNamed(product: string | null, protocol: Protocol, name = product): SyncApp {
   const { usual, ofApps } = HABITS[protocol];
-  return { product, habits: ofApps.get(product?.toLowerCase() ?? "pinepods") ?? usual };
+  return { product, habits: ofApps.get(name?.toLowerCase() ?? "pinepods") ?? usual };
+}
+
+/** What sends a request. Podsilo names itself when it signs in, and its token has that name; then it names its library. */
+export function appOf(c: Context<HttpEnv>, protocol: Protocol): SyncApp {
+  const product = productOf(c.req.raw);
+  const { kind, label } = c.get("actor");
+  const isPodsilo = product === "okhttp" && kind === "token" && label === "Podsilo";
+  return appNamed(product, protocol, isPodsilo ? label : product);
 }

@@ -12,7 +12,7 @@ import { uploadFeedChanges } from "../services/device-uploads.ts";
 import { readActions } from "../services/episode-actions.ts";
 import { uploadActions } from "../services/episode-uploads.ts";
 import { takeTurns } from "../turns.ts";
-import { appNamed, type Protocol } from "./apps.ts";
+import { appOf, type Protocol } from "./apps.ts";
 import { readBody, streamBody } from "./body.ts";
 import type { HttpEnv } from "./env.ts";
 import { describeFaults } from "./errors.ts";
@@ -20,7 +20,6 @@ import { readJsonBytes } from "./json-body.ts";
 import { parseArray, readElements } from "./json-elements.ts";
 import { mostActionBytes, mostActions, mostValues, requireFew } from "./limits.ts";
 import { sendParts, sendText, streamText, WRITTEN, writeArray } from "./response-body.ts";
-import { productOf } from "./user-agent.ts";
 
 type Ctx = Context<HttpEnv>;
 
@@ -104,7 +103,7 @@ export async function sendActions(c: Ctx, app: App, client: Client | null, proto
     peek: isHead(c),
   });
   if (!pages) return sendText(c, `{"timestamp":${timestamp},"actions":[]}`);
-  const texts = writePages(pages, appNamed(productOf(c.req.raw), protocol).habits);
+  const texts = writePages(pages, appOf(c, protocol).habits);
   // An app that gave up asks again, and what it no longer waits for would fill the memory.
   const readPage = () => {
     c.req.raw.signal.throwIfAborted();

@@ -55,10 +55,17 @@ export async function uploadActions(
 
 /** What an app means by an action. */
 function understand(action: EpisodeAction, habits: Habits, { sendsAll }: Pick<Arrival, "sendsAll">): EpisodeAction {
+  if (habits.onlyMarks) return readMark(action);
   if (sendsAll && habits.inventsStarts) return { ...action, started: action.position };
   if (habits.marksFromEnd && action.total && action.started === action.total)
     return { ...action, position: action.total };
   return action;
+}
+
+/** A mark of an app that plays nothing, which calls a length that it doesn't know one second. */
+function readMark(action: EpisodeAction): EpisodeAction {
+  const { position, total } = action;
+  return { ...action, started: position, total: position === 0 && total === 1 ? null : total };
 }
 
 interface Upload {
@@ -81,6 +88,7 @@ async function beginUpload(user: UserTx, client: Client | null, now: number) {
     client: client ? numberOf(client.id) : null,
     told: client ? (last ? endOf(last.given) : -1) : null,
     knew: client?.habits.uploadsFirst ? (last?.start ?? 0) : 0,
+    marksStart: client?.habits.onlyMarks === true,
     sendsAll: last?.since === 0 && client?.habits.marksAll === true,
   };
   return { arrival, cursor };

@@ -47,11 +47,11 @@ async function allow(send: Send, form: AppRequests["poll"] = "form"): Promise<He
 }
 
 /** @returns what the app sends with every request from then on */
-async function signIn(send: Send, { signIn: how, poll, cookie, device }: AppRequests): Promise<Headers> {
+async function signIn(send: Send, { signIn: how, poll, flowAgent, cookie, device }: AppRequests): Promise<Headers> {
   const credentials = basicAuth("ann", server.token);
   if (how === "basic") return credentials;
   if (how === "bearer") return { Authorization: `Bearer ${server.token}` };
-  if (how === "flow") return allow(send, poll);
+  if (how === "flow") return allow(flowAgent ? openAs({ "User-Agent": flowAgent }) : send, poll);
   if (how === "login") {
     const login = await ask(send, "POST", "/api/2/auth/ann/login.json", credentials);
     expect(cookieIn(login, cookie)).toContain("=");

@@ -7,6 +7,8 @@ export interface AppRequests {
   name: string;
   /** The User-Agent; null for none. */
   agent: string | null;
+  /** The User-Agent of its login flow, if that is another one. */
+  flowAgent?: string;
   /** Further headers of every request. */
   headers?: Record<string, string>;
   protocol: "gpodder" | "nextcloud";
@@ -392,7 +394,8 @@ export const APPS: readonly AppRequests[] = [
   },
   {
     name: "Podsilo",
-    agent: "Podsilo/1.0",
+    agent: "okhttp/5.4.0",
+    flowAgent: "Podsilo",
     headers: { "OCS-APIRequest": "true" },
     protocol: "nextcloud",
     signIn: "flow",

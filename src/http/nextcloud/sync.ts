@@ -3,13 +3,12 @@ import type { Context, Hono } from "hono";
 import type { App } from "../../app.ts";
 import { type Client, identifyClient } from "../../services/clients.ts";
 import { deviceOfToken } from "../../services/devices.ts";
-import { appNamed } from "../apps.ts";
+import { appOf } from "../apps.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import { nameDevice, requireScope, requireSignIn } from "../sign-in.ts";
 import { receiveActions, receiveFeedChanges, sendActions, sendFeedChanges } from "../sync-requests.ts";
-import { productOf } from "../user-agent.ts";
 import { waitForEpisodes, waitInLine } from "../whole-lists.ts";
 
 export function serveSync(http: Hono<HttpEnv>, app: App, shared: Shared): void {
@@ -32,5 +31,5 @@ function clientOf(c: Context<HttpEnv>): Client | null {
   const { kind, id } = c.get("actor");
   if (kind !== "token" || id === null) return null;
   nameDevice(c, deviceOfToken(id));
-  return identifyClient(c.get("actor"), appNamed(productOf(c.req.raw), "nextcloud"));
+  return identifyClient(c.get("actor"), appOf(c, "nextcloud"));
 }
