@@ -46,7 +46,7 @@ export interface Known {
   leadsTo(feed: string): number | undefined;
   /** Feeds that subscribed podcasts have left since the client was sent anything: it can't be obeying that. */
   moved: ReadonlySet<string>;
-  /** By feed: whether it was on the list when the client's last GET began, as far as that is known. */
+  /** By feed: whether it was on the list when the client's last GET began, or ended if it was for everything. */
   wasListed: ReadonlyMap<string, boolean>;
   spellings: ClientSpellings;
 }
@@ -193,7 +193,10 @@ function isRepetition(report: Report, received: string, known: Known): boolean {
     // An app that echoes at once, and has reported otherwise since then, echoes nothing from before.
     if (habits.echoes === "at once" && reported_at >= knew) return false;
   }
-  return habits.echoes !== "never" && feed_url === received && !isOwn(listings.get(feed), holding) && wasSo;
+  const isOfAll = subscribed && habits.reportsAll && last?.since === 0;
+  return (
+    (habits.echoes !== "never" || isOfAll) && feed_url === received && !isOwn(listings.get(feed), holding) && wasSo
+  );
 }
 
 /** Whether what a client adds may be an echo of what it received, with its positions. */

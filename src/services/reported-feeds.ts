@@ -42,7 +42,9 @@ export async function readKnown(
   const isCertain = byGet !== null || listed > (last?.start ?? 0);
   const sent = Math.max(last ? endOf(last.given) : 0, listed);
   // Only for these the past is read: it may be long.
-  const reversed = client && isCertain ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
+  // Who asked for everything and uploads all that it has sends what it has just received too.
+  const isCompared = isCertain || (habits.reportsAll && last?.since === 0);
+  const reversed = client && isCompared ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
   // Who echoes at once may obey what a full disk kept from being noted as sent.
   const isUnsent = sent > 0 && habits.echoes !== "at once";
   const left = isUnsent ? reports.filter((one) => isLeft(one, listings.get(one.feed), sent)) : [];

@@ -388,7 +388,9 @@ export class Server implements SyncServer {
     const listed = this.lists.get(client) ?? 0;
     const until = listed > (before ?? last?.start ?? 0) ? listed : before;
     const knew = until ?? last?.start ?? 0;
-    const past = until === null ? undefined : this.past.find(({ changed }) => changed > until);
+    const sent = Math.max(last ? endOf(last.given) : 0, listed);
+    const compared = until ?? (habits.reportsAll && last?.since === 0 ? sent : null);
+    const past = compared === null ? undefined : this.past.find(({ changed }) => changed > compared);
     const wasListed = new Map(past?.listed);
     // What leads to a subscription that had another URL then was not on the list.
     for (const { feed } of reports) {
@@ -397,7 +399,6 @@ export class Server implements SyncServer {
     }
     const leadsTo = (feed: string) => this.find(feed)?.id;
     const added = addedIn(reports, leadsTo);
-    const sent = Math.max(last ? endOf(last.given) : 0, listed);
     const left = habits.echoes === "at once" ? [] : reports.filter((report) => this.hasMoved(report, sent));
     const moved = new Set(left.map(({ feed }) => feed));
     const spellings = this.spellingsOf(client);
@@ -633,8 +634,8 @@ export class Device {
   ): Promise<boolean> {
     if (this.kind === "script") return this.syncList(lost, between);
     if (this.kind === "rhythmbox") return this.syncSendingFirst(lost, between);
-    // Kasts adds again what it is about to remove; a full sync would then have to remove what it never said it has.
-    if (full && this.habits.reportsAll && !(this.kind === "kasts" && this.removed.size > 0)) this.since = 0;
+    if (full && this.habits.reportsAll) this.since = 0;
+    if (this.kind === "kasts") return this.syncReadingFirst(lost, between);
     const before = new Set(this.urls);
     const sent = await this.server.get(this.name, this.since, this.habits);
     if (lost === "get") return false;
@@ -652,15 +653,12 @@ export class Device {
     }
     const whole = this.since === 0 ? new Set([...before].filter((url) => !this.removed.has(url))) : null;
     if (whole && !this.keepsOwn) this.added = whole;
-    if (this.kind === "kasts") this.since = timestamp + 1;
     if (this.kind === "gpodder") this.since = timestamp;
-    if (this.kind !== "kasts") {
-      for (const url of add) {
-        this.added.delete(url);
-        whole?.delete(url);
-      }
-      for (const url of remove) this.removed.delete(url);
+    for (const url of add) {
+      this.added.delete(url);
+      whole?.delete(url);
     }
+    for (const url of remove) this.removed.delete(url);
     await between();
     if (this.kind === "gpodder") {
       // What its user accepted replaces what was to be sent before.
@@ -691,9 +689,41 @@ export class Device {
     const ownClock =
       this.kind === "pinepods" || (this.kind === "nextcloud" && posted.add.size + posted.remove.size > 0);
     if (ownClock) given = Math.floor(this.server.wall / 1000) + this.skew;
-    this.since = this.kind === "kasts" && given > 1 ? given + 1 : given;
+    this.since = given;
     return true;
   }
+
+  /** The same for Kasts: it reads what it is to upload, asks, keeps the timestamp, and uploads. */
+  private async syncReadingFirst(lost: Luck["lost"], between: () => Promise<void>): Promise<boolean> {
+    // Instead of what is queued, which waits for the next sync.
+    const whole = this.since === 0;
+    const posted = whole ? { add: new Set(this.urls), remove: new Set<string>() } : this.queued();
+    const sent = await this.server.get(this.name, this.since, this.habits);
+    if (lost === "get") return false;
+    const [add, remove] = [sent.add.map(this.received), sent.remove.map(this.received)];
+    this.overridden = [
+      ...add.filter((url) => this.pending(url) === false),
+      ...remove.filter((url) => this.pending(url)),
+    ];
+    this.apply(add, remove);
+    const keep = (timestamp: number) => {
+      if (timestamp > 1) this.since = timestamp + 1;
+    };
+    keep(sent.timestamp);
+    await between();
+    if (posted.add.size + posted.remove.size > 0) {
+      if (lost === "upload") return true;
+      const answered = await this.server.post(this.name, posted.add, posted.remove, this.habits);
+      if (lost === "post") return true;
+      keep(answered);
+    }
+    if (whole) return true;
+    this.added.clear();
+    this.removed.clear();
+    return true;
+  }
+
+  private queued = () => ({ add: new Set(this.added), remove: new Set(this.removed) });
 
   /** The same for a script. */
   private async syncList(lost: Luck["lost"], between: () => Promise<void>): Promise<boolean> {

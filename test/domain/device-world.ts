@@ -259,10 +259,13 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
 
   const sync = async (
     one: Device,
-    luck?: Luck,
+    given?: Luck,
     during: () => Promise<void> = async () => {},
     { write, lost }: Beside = { write: null, lost: null },
   ): Promise<void> => {
+    // A known limit: Kasts does not upload its whole list again if that never arrives.
+    const isWhole = one.kind === "kasts" && (given?.full || one.since === 0);
+    const luck = given && isWhole && given.lost === "upload" ? { ...given, lost: null } : given;
     const counts = decisions.snapshot();
     if (write) {
       decisions.settle(url(write.feed, 0), write.on);
@@ -281,7 +284,8 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       await during();
       // An app that keeps its own change although it was told otherwise decides nothing new.
       decisions.disturb(one.overridden);
-      decisions.disturb(whole);
+      // Kasts uploads what it has just received too: that decides nothing against what changed since.
+      decisions.disturb(whole.filter((held) => one.kind !== "kasts" || !decisions.changedSince(counts, held)));
     });
     if (!arrived) {
       if (one.habits.sendsFirst && luck?.lost === "get") missed.set(one, decisions.snapshot());
@@ -289,7 +293,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     }
     missed.delete(one);
     decisions.hear(one, counts);
-    if (luck?.lost !== "post" && luck?.lost !== "upload") decisions.send(one);
+    if (one.added.size + one.removed.size === 0) decisions.send(one);
     // Posting back is no change, but may undo one that was made since the GET, or the user's own before.
     const undoes = (posted: string) => before.includes(posted) || decisions.changedSince(counts, posted);
     decisions.disturb(one.postedBack.filter(undoes));
@@ -368,6 +372,8 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     } else if (one.do === "renew") {
       // PinePods names neither itself nor its device: with another token it is another client (docs/devices.md).
       if (on.kind === "pinepods") return;
+      // Its twin keeps the earlier token, so it would be another client too.
+      if (hasTwins && protocolOf(on.name) === "nextcloud") return;
       decisions.disturb(ALL);
       unknown.set(on, { restored: unknown.get(on)?.restored ?? false });
       if (await server.renewToken(on.name, one.revoked)) {
@@ -398,7 +404,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
   };
 
   for (const one of steps) await run(one);
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 7; round++) {
     for (const one of devices) {
       server.wall += [0, 3, 2000][round % 3] ?? 0;
       await sync(one);
