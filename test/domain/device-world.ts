@@ -21,7 +21,7 @@ export type Step =
   | { do: "list" | "backup" | "restore" | "forget" | "twin"; device: number }
   | { do: "renew"; device: number; revoked: boolean }
   | { do: "restore server" }
-  | { do: "listen"; device: number; feed: number; under: number; episode: number }
+  | { do: "listen"; device: number; feed: number; under: number; episode: number; finishes?: boolean }
   | { do: "read"; replica: number; pages: number };
 
 /** What happens during one sync beside the list. */
@@ -39,7 +39,7 @@ export interface Others {
   /** An Open Podcast API app reads. */
   read(replica: number, pages: number): Promise<void>;
   /** A user plays an episode of `home` on a device that has it; `under`: in a feed that it moved to, if it did. */
-  listen(device: Device, home: string, under: string, episode: number): void;
+  listen(device: Device, home: string, under: string, episode: number, finishes?: boolean): void;
   /** A feed was removed on the device, with its play positions. */
   drop(device: Device): void;
   /** A second device is as the first. */
@@ -127,13 +127,14 @@ const beside: fc.Arbitrary<Beside> = fc.record({
   write: fc.option(fc.record({ feed, on: fc.boolean() }), { freq: 2 }),
   lost: luck.map(({ lost }) => lost),
 });
+const listen = step("listen", fc.record({ device, feed, under: feed, episode: fc.nat(2), finishes: rarely(5) }));
 /** Devices that keep a list and play positions, beside Open Podcast API apps. */
 export const wholeWorld = worldOf(
   KINDS,
   fc.oneof(
     ...plain,
     { weight: 1, arbitrary: step("wait", fc.record({ ms: fc.constantFrom(60_000, 3_600_000) })) },
-    { weight: 4, arbitrary: step("listen", fc.record({ device, feed, under: feed, episode: fc.nat(2) })) },
+    { weight: 4, arbitrary: listen },
     { weight: 10, arbitrary: step("sync", fc.record({ device, luck, between, beside })) },
     { weight: 2, arbitrary: step("read", fc.record({ replica: fc.nat(4), pages: fc.integer({ min: 1, max: 4 }) })) },
     ...rare,
@@ -364,7 +365,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       };
       await sync(on, one.luck, during, one.beside);
     } else if (one.do === "listen") {
-      others?.listen(on, url(one.feed, 0), url(one.under, 0), one.episode);
+      others?.listen(on, url(one.feed, 0), url(one.under, 0), one.episode, one.finishes);
     } else if (one.do === "forget") {
       decisions.disturb(ALL);
       unknown.set(on, { restored: unknown.get(on)?.restored ?? false });

@@ -359,6 +359,9 @@ const broken: Record<string, Partial<Rules>> = {
   "what an app received before it uploaded counts as older than that": {
     addAction: (set, one, at) => RULES.addAction(set, one, { ...at, knew: Math.max(0, at.told ?? 0) }),
   },
+  "what AntennaPod calls played at a full sync was played then": {
+    addAction: (set, one, at) => RULES.addAction(set, one, { ...at, sendsAll: false }),
+  },
   "an action without a guid is another episode": {
     addAction: (set, one, at) => RULES.addAction(set, { ...one, guid: one.guid ?? `url${one.episode_url}` }, at),
   },

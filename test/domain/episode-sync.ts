@@ -20,7 +20,7 @@ export const play = (position: number, more: Partial<EpisodeAction> = {}): Episo
   sent_at: 0,
   started: 0,
   position,
-  total: 3600,
+  total: TOTAL,
   device: null,
   ...more,
 });
@@ -116,6 +116,9 @@ export class Server implements EpisodeServer {
   }
 }
 
+/** The length of all episodes: a play up to there finishes one. */
+export const TOTAL = 3600;
+
 const url = (episode: number) => `https://feed.example/${episode}.mp3`;
 
 /** What the app has beside play positions. */
@@ -133,6 +136,8 @@ export class Player {
   readonly places = new Map<string, { position: number; at: number; feed_url: string }>();
   /** Positions that it dropped while the server can't know that, with their feeds. */
   readonly unheard = new Map<string, string>();
+  /** AntennaPod: what it calls played, because that was finished here or elsewhere. It stays so where others go back. */
+  private readonly finished = new Map<string, Pick<EpisodeAction, "feed_url" | "episode_url" | "guid">>();
   private queue: EpisodeAction[] = [];
   private since = 0;
   constructor(
@@ -155,6 +160,7 @@ export class Player {
     const at = this.kind === "pinepods" ? sent_at : Math.floor(sent_at / 1000) * 1000;
     const key = this.library.keyOf(feed_url, episode_url);
     this.places.set(key, { position, at, feed_url });
+    if (position === TOTAL) this.finished.set(key, { feed_url, episode_url, guid: guid ?? null });
     // An app keeps the latest play of an episode until it is sent.
     this.queue = this.queue.filter((one) => this.keyOf(one) !== key);
     this.queue.push(play(position, { ...more, sent_at: at, episode_url, guid: hasGuids ? (guid ?? null) : null }));
@@ -165,6 +171,7 @@ export class Player {
     for (const [key, { feed_url }] of this.places) {
       if (this.library.holds(feed_url)) continue;
       this.places.delete(key);
+      this.finished.delete(key);
       const isQueued = this.queue.some((one) => this.keyOf(one) === key);
       // PinePods reports nothing if its user adds the feed again before the next sync.
       if (isQueued || this.kind === "pinepods") this.unheard.set(key, feed_url);
@@ -182,6 +189,7 @@ export class Player {
   /** The app is installed again under the same device id. */
   reset(): void {
     this.places.clear();
+    this.finished.clear();
     this.unheard.clear();
     this.queue = [];
     this.since = 0;
@@ -194,7 +202,8 @@ export class Player {
   }
 
   /** The app is as another one. */
-  copy({ places, queue, since }: Player): void {
+  copy({ places, finished, queue, since }: Player): void {
+    for (const [episode, one] of finished) this.finished.set(episode, one);
     for (const [episode, place] of places) this.places.set(episode, place);
     this.queue = [...queue];
     this.since = since;
@@ -209,12 +218,13 @@ export class Player {
     const late = timestamp <= Math.floor(this.server.wall / 1000) - 10;
     if (this.kind === "kasts" && actions.length > 0 && late) throw new Error("Kasts asks again");
     await between();
-    if (this.queue.length === 0) {
+    const posted = [...this.queue, ...(this.since === 0 ? this.marks() : [])];
+    if (posted.length === 0) {
       this.since = this.kind === "kasts" ? timestamp + 1 : timestamp;
       return this.forget();
     }
     if (lost === "upload" && this.kind !== "pinepods") return;
-    const given = await this.server.post(this.name, this.queue);
+    const given = await this.server.post(this.name, posted);
     if (lost === "post") return;
     this.queue = [];
     this.forget();
@@ -225,7 +235,14 @@ export class Player {
       this.since = Math.floor(this.server.wall / 1000) + this.skew;
   }
 
-  private apply({ podcast, episode, timestamp, position = 0 }: PublishedAction): void {
+  /** SyncService, syncEpisodeActions: what it calls played, as of now. */
+  private marks(): EpisodeAction[] {
+    if (this.kind !== "antennapod" && this.kind !== "nextcloud") return [];
+    const sent_at = Math.floor(this.server.wall / 1000 + this.skew) * 1000;
+    return [...this.finished.values()].map((one) => play(TOTAL, { ...one, started: TOTAL, sent_at }));
+  }
+
+  private apply({ podcast, episode, guid = null, timestamp, position = 0 }: PublishedAction): void {
     const { holds, received, keyOf } = this.library;
     const feed_url = received(podcast);
     if (!holds(feed_url)) return;
@@ -243,6 +260,7 @@ export class Player {
     if (this.kind === "pinepods") this.queue = this.queue.filter((one) => one !== pending);
     if (this.kind === "gpodder" && at <= (this.places.get(key)?.at ?? -1)) return;
     this.places.set(key, { position, at, feed_url });
+    if (position === TOTAL) this.finished.set(key, { feed_url, episode_url: episode, guid });
     this.unheard.delete(key);
   }
 }
@@ -263,6 +281,8 @@ const step = fc.record({
   episode: fc.option(fc.nat(2), { nil: undefined, freq: 2 }),
   lost,
   between: rarely(3),
+  finishes: rarely(5),
+  full: rarely(10),
   reset: rarely(30),
 });
 export const world = fc.record({
@@ -279,17 +299,18 @@ export async function simulate({ devices: kinds, steps }: World, server: Episode
   const devices = kinds.map(({ kind, skew }, i) => new Player(server, `${kind}${i}`, kind, skewOf(kind, skew)));
   const latest = new Map<number, number>();
   let position = 0;
-  const listen = (device: Player | undefined, episode: number) => {
+  const listen = (device: Player | undefined, episode: number, finishes = false) => {
     server.wall += 1000;
-    position++;
-    device?.play({ episode_url: url(episode), guid: `guid${episode}` }, position);
-    latest.set(episode, position);
+    const stop = finishes ? TOTAL : ++position;
+    device?.play({ episode_url: url(episode), guid: `guid${episode}` }, stop);
+    latest.set(episode, stop);
   };
   for (const one of steps) {
     server.wall += one.wait;
     const device = devices[one.device];
     if (one.reset) device?.reset();
-    if (one.episode !== undefined) listen(device, one.episode);
+    if (one.full) device?.startAgain(false);
+    if (one.episode !== undefined) listen(device, one.episode, one.finishes);
     else {
       await device?.sync(one.lost, async () => {
         if (!one.between) return;

@@ -8,7 +8,7 @@ import { revokeToken } from "../../src/services/tokens.ts";
 import { readClock } from "../../src/store/users.ts";
 import { type Device, encoded, feedOf, type Kind, type Luck, type SyncServer } from "../domain/device-sync.ts";
 import type { Others } from "../domain/device-world.ts";
-import { type ActionServer, Player, skewOf } from "../domain/episode-sync.ts";
+import { type ActionServer, Player, skewOf, TOTAL } from "../domain/episode-sync.ts";
 import type { TestUser } from "../support/app.ts";
 import { ignoreMissing, readPosition, restoreDevices } from "../support/devices.ts";
 import { DeviceApp } from "./device-apps.ts";
@@ -280,7 +280,7 @@ export class DeviceServer implements SyncServer, Others {
     this.#wasEmptied = true;
   }
 
-  listen(device: Device, home: string, under: string, episode: number): void {
+  listen(device: Device, home: string, under: string, episode: number, finishes = false): void {
     const { feeds } = this.world.oracle.state;
     const entry = feeds.get(feedKey(home));
     const moved = entry !== undefined && entry === feeds.get(feedKey(under));
@@ -293,8 +293,9 @@ export class DeviceServer implements SyncServer, Others {
     do this.wall += 1000;
     while (this.#played.get(key) === Math.floor(this.wall / 1000));
     this.#played.set(key, Math.floor(this.wall / 1000));
-    this.#playerOf(device).play({ feed_url, episode_url: one.url, guid: `guid of ${one.url}` }, ++this.#plays);
-    if (url !== SHARED) this.#latest.set(url, { ...one, position: this.#plays });
+    const position = finishes ? TOTAL : ++this.#plays;
+    this.#playerOf(device).play({ feed_url, episode_url: one.url, guid: `guid of ${one.url}` }, position);
+    if (url !== SHARED) this.#latest.set(url, { ...one, position });
   }
 
   syncPlaces(device: Device, lost: Luck["lost"]): Promise<void> {
