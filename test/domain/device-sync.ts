@@ -618,8 +618,8 @@ export class Device {
 
   /** What the last sync was told against a change that was still to be sent. */
   overridden: string[] = [];
-  /** Queued because it was accepted. */
-  private readonly notTapped = new Set<string>();
+  /** Queued because it was accepted or applied. */
+  readonly notTapped = new Set<string>();
   /** What the last sync posted back of what it had accepted. */
   postedBack: string[] = [];
   /** Those of which it had reported the opposite before. */
@@ -675,11 +675,17 @@ export class Device {
     this.reversed = this.postedBack.filter((url) => this.reported.get(url) === !posted.add.has(url));
     let given = timestamp;
     if (posted.add.size + posted.remove.size > 0) {
-      if (lost === "upload" && this.kind !== "pinepods") return true;
+      if (lost === "upload" && this.kind !== "pinepods") {
+        this.queueApplied(before);
+        return true;
+      }
       const answered = await this.server.post(this.name, posted.add, posted.remove, this.habits);
       for (const url of posted.remove) this.reported.set(url, false);
       for (const url of posted.add) this.reported.set(url, true);
-      if (lost === "post" && this.kind !== "pinepods") return true;
+      if (lost === "post" && this.kind !== "pinepods") {
+        this.queueApplied(before);
+        return true;
+      }
       if (this.kind !== "pinepods") given = answered;
     }
     this.added = new Set();
@@ -691,6 +697,13 @@ export class Device {
     if (ownClock) given = Math.floor(this.server.wall / 1000) + this.skew;
     this.since = given;
     return true;
+  }
+
+  /** AntennaPod queues what it applies, and clears its queue only after an upload that was answered. */
+  private queueApplied(before: ReadonlySet<string>): void {
+    if (!this.keepsOwn) return;
+    for (const url of this.urls) if (!before.has(url)) this.postBack(url, this.removed, this.added);
+    for (const url of before) if (!this.urls.has(url)) this.postBack(url, this.added, this.removed);
   }
 
   /** The same for Kasts: it reads what it is to upload, asks, keeps the timestamp, and uploads. */

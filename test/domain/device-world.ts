@@ -279,7 +279,10 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     const told = missed.get(one);
     if (told) decisions.disturb([...one.added].filter((added) => decisions.lacks(one, told, added)));
     // A full sync uploads everything that the device has.
-    const whole = luck?.full || one.since === 0 ? [...one.urls].filter((held) => !one.added.has(held)) : [];
+    const whole =
+      luck?.full || one.since === 0
+        ? [...one.urls].filter((held) => !one.added.has(held) || one.notTapped.has(held))
+        : [];
     const before = [...one.overridden, ...(doubtful.get(one) ?? [])];
     const arrived = await one.sync(luck, async () => {
       await during();
