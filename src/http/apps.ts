@@ -163,7 +163,8 @@ const APPS: Record<string, Row> = {
   // Made from its code.
   podzzz: PODIUM,
   // GPodderSync.kt, syncSubscriptions: a `since` of 0 uploads all feeds that it is not sent.
-  glasscast: { reportsAll: true },
+  // syncProgress: keeps the timestamp last, and not at all if the upload fails.
+  glasscast: { reportsAll: true, uploadsFirst: true },
   // services/gpodder.py, sync_subscriptions: the same.
   songhive: { reportsAll: true },
   // sync.py, _sync_subscriptions: the same; and it adds what it receives, though its user has removed it since.

@@ -35,8 +35,8 @@ export const openAs =
     server.send(method, path, { headers: { ...own, ...headers }, ...(body === undefined ? {} : { body }) });
 
 /** Asks as an app that signs in each time, a minute after the request before. @returns the body of a response of status 200 */
-export function askAs(agent: string) {
-  const send = openAs({ ...basicAuth("ann", server.token), "User-Agent": agent });
+export function askAs(agent: string, token = server.token) {
+  const send = openAs({ ...basicAuth("ann", token), "User-Agent": agent });
   return async (method: string, path: string, body?: unknown): Promise<Answer["body"]> => {
     server.clock.advance(60_000);
     const answer = await send(method, path, {}, body === undefined ? undefined : JSON.stringify(body));
