@@ -212,7 +212,8 @@ const APPS: Record<string, Row> = {
   // litepop.py, get_pending_actions.
   litepop: { saysStart: false },
   // SyncEngine.kt, syncSubscriptions.
-  aerialpod: { sendsFirst: true },
+  // AerialPodCore.kt, reportPosition: says of each play that it started at its position. It marks nothing by itself.
+  aerialpod: { sendsFirst: true, saysStart: false, startsAtEnd: true, marksAll: false },
   // sync.py, _sync_subscriptions.
   "omarchy-podcast": { sendsFirst: true },
   // It moves in from another podkeep.
