@@ -74,7 +74,9 @@ export class Server implements EpisodeServer {
     const last = this.positions.get(client) ?? null;
     const habits = habitsOf(client);
     const { start, own } = this.rules.openWindow(last, since, this.clock || this.wall, habits);
-    const isTold = (row: ToldAction) => own || row.client !== this.#numberOf(client);
+    // As ClientCursor.open() has it.
+    const uploaded = habits.rereads && typeof last?.uploaded_at === "number";
+    const isTold = (row: ToldAction) => own || uploaded || row.client !== this.#numberOf(client);
     const told = toldOf(this.episodes)
       .filter((row) => row.arrived_at > start && isTold(row))
       .sort((a, b) => a.arrived_at - b.arrived_at);
