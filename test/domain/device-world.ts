@@ -285,11 +285,14 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
         : [];
     const before = [...one.overridden, ...(doubtful.get(one) ?? [])];
     const arrived = await one.sync(luck, async () => {
+      const listed = await server.subscribed();
       await during();
       // An app that keeps its own change although it was told otherwise decides nothing new.
       decisions.disturb(one.overridden);
-      // Kasts uploads what it has just received too: that decides nothing against what changed since.
-      decisions.disturb(whole.filter((held) => one.kind !== "kasts" || !decisions.changedSince(counts, held)));
+      // Kasts uploads what was on the list, in this spelling, too: that decides nothing against what changed since.
+      const isListed = (held: string) => one.received(listed.get(feedOf(held)) ?? "") === held;
+      const isNews = (held: string) => !isListed(held) || !decisions.changedSince(counts, held);
+      decisions.disturb(one.kind === "kasts" ? whole.filter(isNews) : whole);
     });
     if (!arrived) {
       if (one.habits.sendsFirst && luck?.lost === "get") missed.set(one, decisions.snapshot());
@@ -376,8 +379,8 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     } else if (one.do === "renew") {
       // PinePods names neither itself nor its device: with another token it is another client (docs/devices.md).
       if (on.kind === "pinepods") return;
-      // Its twin keeps the earlier token, so it would be another client too.
-      if (hasTwins && protocolOf(on.name) === "nextcloud") return;
+      // Its twin keeps the earlier token, so it would be another client too, or what it holds is forgotten.
+      if (hasTwins && (protocolOf(on.name) === "nextcloud" || !one.revoked)) return;
       decisions.disturb(ALL);
       unknown.set(on, { restored: unknown.get(on)?.restored ?? false });
       if (await server.renewToken(on.name, one.revoked)) {
