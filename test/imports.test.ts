@@ -36,6 +36,7 @@ const COMMON = [
   "src/plural.ts",
   "src/repeat.ts",
   "src/replace-file.ts",
+  "src/retry-after.ts",
   "src/slots.ts",
   "src/turns.ts",
   "src/version.ts",

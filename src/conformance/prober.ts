@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { isTlsError, reasonOf } from "../errors.ts";
+import { readRetryAfter } from "../retry-after.ts";
 import { Failure } from "./expect.ts";
 import { Secrets } from "./secrets.ts";
 import type { Target } from "./target.ts";
@@ -119,13 +120,17 @@ export class Prober {
    * Sends one request; again if the server answers 429 and says when.
    * @param path below the base URL, or a URL of the same server from a response
    * @throws NoResponse if no response comes
+   * @throws Failure if the server still answers 429
    */
   async request(method: string, path: string, sent: Sent = {}): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#attempt(method, path, sent);
-      const wait = Number(answer.headers.get("retry-after") ?? Number.NaN);
-      if (answer.status !== 429 || attempt === ATTEMPTS || !(wait >= 0 && wait <= MOST_WAIT)) return answer;
-      await this.clock.sleep(wait * 1000);
+      if (answer.status !== 429) return answer;
+      const wait = readRetryAfter(answer.headers.get("retry-after"), this.clock.now());
+      // It says nothing of what the check is about.
+      if (attempt === ATTEMPTS || wait === null || wait > MOST_WAIT * 1000)
+        throw new Failure("Status 429, too many requests: choose a lower --rate");
+      await this.clock.sleep(wait);
     }
   }
 

@@ -5,6 +5,7 @@ import type { ItemFinder, WantedEpisode } from "../domain/feed-items.ts";
 import { PageLinkReader } from "../domain/page-link.ts";
 import { parseUrl } from "../domain/url.ts";
 import { codeOf, TLS_REASONS } from "../errors.ts";
+import { readRetryAfter } from "../retry-after.ts";
 import { FetchError, type RequestOptions, request } from "./request.ts";
 import { LATE, readText } from "./response-text.ts";
 
@@ -124,7 +125,11 @@ async function openRoute(
     if (status === 200 || status === 304) return { response, moved_to };
     response.destroy();
     if (!target || !(PERMANENT.includes(status) || TEMPORARY.includes(status))) {
-      throw new FetchError(`HTTP status ${status}`, status, retryAfter(response));
+      throw new FetchError(
+        `HTTP status ${status}`,
+        status,
+        readRetryAfter(response.headers["retry-after"], Date.now()),
+      );
     }
     route.url = redirectTarget(target, route.url);
     if (route.url.origin !== origin) route.left ??= performance.now();
@@ -208,13 +213,4 @@ export async function fetchPageLink(page_url: string, options: FetchOptions): Pr
   } catch {
     return null;
   }
-}
-
-/** Milliseconds of a Retry-After header: seconds, or a date (RFC 9110 section 10.2.3). */
-function retryAfter({ headers }: IncomingMessage): number | null {
-  const text = headers["retry-after"];
-  if (!text) return null;
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
-  const time = Date.parse(text);
-  return Number.isNaN(time) ? null : Math.max(0, time - Date.now());
 }
