@@ -232,6 +232,22 @@ const brokenGpodder: Broken[] = [
     change: headers(ALL, (given) => given.delete("www-authenticate")),
   },
   {
+    breaks: ["gpodder/auth/challenge-names-basic"],
+    does: "asks for Basic without a realm",
+    change: headers(ALL, (given) => {
+      if (given.has("www-authenticate")) given.set("www-authenticate", "Basic");
+    }),
+  },
+  {
+    breaks: ["gpodder/auth/cookie-with-every-basic", "gpodder/auth/basic-counts-beside-an-old-cookie"],
+    does: "takes Basic at login alone",
+    change: (send) => (request) => {
+      const given = request.clone() as Request;
+      if (!request.url.endsWith("/login.json")) given.headers.delete("authorization");
+      return send(given);
+    },
+  },
+  {
     breaks: [
       "gpodder/auth/login-gives-a-cookie",
       "gpodder/auth/cookie-with-every-basic",

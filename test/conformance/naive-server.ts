@@ -69,7 +69,7 @@ export function createNaiveServer(clock = createClock()): Target {
     const given = request.headers.get("authorization");
     const session = request.headers.get("cookie")?.replace("sessionid=", "") ?? "";
     if (given === null ? !sessions.has(session) : given !== basic)
-      return new Response("", { status: 401, headers: { "WWW-Authenticate": "Basic" } });
+      return new Response("", { status: 401, headers: { "WWW-Authenticate": 'Basic realm="naive"' } });
     if (request.url.endsWith("/logout.json")) sessions.delete(session);
     const response = await answer(request, Number(searchParams.get("since")));
     if (given === null) return response;

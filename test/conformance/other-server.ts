@@ -1,4 +1,4 @@
-// This server as another author could have written it: what the Open Podcast API and its draft leave open is otherwise.
+// This server as another author could have written it: what the published texts leave open is otherwise.
 import { answers, type Broken, headers, itemsOf, type Json, status, without } from "./changes.ts";
 import type { Send } from "./target.ts";
 
@@ -105,3 +105,19 @@ const DRAFT_CHANGES: Broken["change"][] = [
 ];
 
 export const beAnotherDraft = (send: Send): Send => DRAFT_CHANGES.reduce((inner, change) => change(inner), send);
+
+/** Needs two cookies for a session, and offers two schemes. */
+export const beAnotherSync =
+  (send: Send): Send =>
+  async (request) => {
+    const given = request.clone() as Request;
+    if (!given.headers.get("cookie")?.includes("csrf=")) given.headers.delete("cookie");
+    const response = await send(given);
+    const answered = new Headers(response.headers);
+    const [session] = answered.getSetCookie();
+    if (session) answered.set("set-cookie", "csrf=a-token; Path=/");
+    if (session) answered.append("set-cookie", session);
+    if (response.status === 401) answered.set("www-authenticate", 'Bearer realm="a"');
+    if (response.status === 401) answered.append("www-authenticate", 'Basic realm="a", charset="UTF-8"');
+    return new Response(response.body, { status: response.status, headers: answered });
+  };

@@ -9,7 +9,7 @@ import { BROKEN } from "./broken-servers.ts";
 import type { Broken } from "./changes.ts";
 import { createLetterServer, READINGS, type Reading } from "./naive-draft.ts";
 import { createNaiveServer } from "./naive-server.ts";
-import { beAnother, beAnotherDraft, PATH } from "./other-server.ts";
+import { beAnother, beAnotherDraft, beAnotherSync, PATH } from "./other-server.ts";
 import { findChanged, recordChecks } from "./recording.ts";
 import { openTarget } from "./target.ts";
 
@@ -65,6 +65,7 @@ describe("podkeep conformance", () => {
   test.each([
     ["openpodcast", beAnother, PATH],
     ["openpodcast-draft", beAnotherDraft, ""],
+    ["gpodder", beAnotherSync, ""],
   ] as const)(
     "a server that answers otherwise where the text of %s leaves it open fails nothing",
     async (protocol, change, path) => {

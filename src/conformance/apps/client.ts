@@ -29,14 +29,37 @@ export type Action = z.infer<typeof Action>;
 
 const NEXTCLOUD = "/index.php/apps/gpoddersync";
 
-type Identity = Pick<SyncApp, "protocol" | "user_agent" | "signs_in">;
+interface Identity extends Pick<SyncApp, "protocol" | "user_agent"> {
+  /** `either`: with each request, and by a login too if the server takes no password without one. */
+  signs_in: SyncApp["signs_in"] | "either";
+}
 
 /** Scripts that know nothing but the protocol. */
 export const scriptFor = (protocol: Identity["protocol"]): Identity => ({
   protocol,
   user_agent: "podkeep-conformance/1",
-  signs_in: "basic",
+  signs_in: "either",
 });
+
+/** The cookies of responses by their names, each as it is sent. */
+export class Cookies {
+  readonly #pairs = new Map<string, string>();
+
+  constructor(headers = new Headers()) {
+    this.keep(headers);
+  }
+
+  keep(headers: Headers): void {
+    for (const cookie of headers.getSetCookie()) {
+      const [pair = ""] = cookie.split(";");
+      this.#pairs.set(pair.split("=")[0] ?? "", pair);
+    }
+  }
+
+  names = () => [...this.#pairs.keys()];
+  /** A Cookie header; null without cookies. */
+  header = () => (this.#pairs.size === 0 ? null : [...this.#pairs.values()].join("; "));
+}
 
 /** Where requests go; what begins with `list` only the gPodder API has. */
 function pathsOf(protocol: Identity["protocol"], user: string, device: string) {
@@ -81,18 +104,19 @@ export function syncClient(
   const isNextcloud = protocol === "nextcloud";
   const paths = pathsOf(protocol, user, device);
   const basic = { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
-  let cookie = "";
+  const cookies = new Cookies();
 
   const send = async (method: string, path: string, { body, headers }: Sent): Promise<Answer> => {
+    const cookie = cookies.header();
     const answer = await prober.request(method, path, {
       body,
       headers: {
         ...(user_agent !== null && { "User-Agent": user_agent }),
-        ...(cookie !== "" && { Cookie: cookie }),
+        ...(cookie !== null && { Cookie: cookie }),
         ...headers,
       },
     });
-    cookie = answer.headers.getSetCookie()[0]?.split(";")[0] ?? cookie;
+    cookies.keep(answer.headers);
     return answer;
   };
 
@@ -103,8 +127,15 @@ export function syncClient(
 
   async function request(method: string, path: string, body?: unknown, headers = {}): Promise<Answer> {
     const withBasic = { body, headers: { ...basic, ...headers } };
+    const isFirst = cookies.header() === null;
     if (signs_in === "basic" || isNextcloud) return send(method, path, withBasic);
-    const isChallenged = signs_in === "challenge" && cookie === "";
+    if (signs_in === "either") {
+      const answer = await send(method, path, withBasic);
+      if (answer.status !== 401 || !isFirst) return answer;
+      await login();
+      return cookies.header() === null ? answer : send(method, path, withBasic);
+    }
+    const isChallenged = signs_in === "challenge" && isFirst;
     const answer = await send(method, path, { body, headers });
     return isChallenged && answer.status === 401 ? send(method, path, withBasic) : answer;
   }

@@ -1,9 +1,9 @@
 // How apps of the gPodder API sign in and out.
 import { expect, expectEqual } from "../expect.ts";
-import { requireOk, scriptFor, syncClient } from "./client.ts";
+import { Cookies, requireOk, scriptFor, syncClient } from "./client.ts";
 import type { Demand } from "./demand.ts";
 
-const cookieOf = (headers: Headers) => headers.getSetCookie()[0]?.split(";")[0] ?? null;
+const cookieOf = (headers: Headers) => new Cookies(headers).header();
 
 export const gpodderAuthDemands: Demand[] = [
   {
@@ -25,13 +25,16 @@ export const gpodderAuthDemands: Demand[] = [
   },
   {
     key: "auth/challenge-names-basic",
-    says: "A 401 asks for Basic, so that apps send the password at all",
+    says: "A 401 asks for Basic with a realm, so that apps send the password at all",
     source: "gPodder and mygpoclient send it after a challenge, and switch sync off without one",
     level: "MUST",
     async run(prober, client) {
       const { status, headers } = await prober.request("GET", client.paths.devices);
       expectEqual("status", status, 401);
-      expect("WWW-Authenticate does not name Basic", /^basic\b/i.test(headers.get("www-authenticate") ?? ""));
+      expect(
+        "WWW-Authenticate does not name Basic with a realm",
+        /(^|,)\s*basic\s+realm=/i.test(headers.get("www-authenticate") ?? ""),
+      );
     },
   },
   {
@@ -80,7 +83,7 @@ export const gpodderAuthDemands: Demand[] = [
     level: "SHOULD",
     async run(prober) {
       const app = syncClient(prober, scriptFor("gpodder"), `c-${prober.id}`);
-      const names = (await app.login()).headers.getSetCookie().map((one) => one.split("=")[0]);
+      const names = new Cookies((await app.login()).headers).names();
       expect(`The cookies are ${names.join(", ") || "none"}`, names.includes("sessionid"));
     },
   },
@@ -90,8 +93,9 @@ export const gpodderAuthDemands: Demand[] = [
     source: "AntennaPod and mygpoclient send both after a session has ended",
     level: "MUST",
     async run(_prober, client) {
-      const [name = "sessionid"] = (cookieOf((await client.readWithBasic()).headers) ?? "").split("=");
-      const headers = { Cookie: `${name || "sessionid"}=0123456789abcdef0123456789abcdef` };
+      const names = new Cookies((await client.readWithBasic()).headers).names();
+      const old = (names.length > 0 ? names : ["sessionid"]).map((name) => `${name}=0123456789abcdef0123456789abcdef`);
+      const headers = { Cookie: old.join("; ") };
       requireOk(await client.request("GET", client.paths.devices, undefined, headers));
     },
   },
