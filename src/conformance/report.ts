@@ -1,4 +1,5 @@
 // Reports of a run: JUnit for CI, Markdown for an issue.
+import { plural } from "../plural.ts";
 import type { Account } from "./account.ts";
 import { sectionOf } from "./check.ts";
 import type { Exchange } from "./prober.ts";
@@ -31,28 +32,62 @@ export function describeLeft(left: Run["left"]): string {
   return `${left} subscriptions that the run added are still there: the server did not remove them`;
 }
 
-/** A report to paste into an issue: counts, then each failure with its requests and responses. */
+/** Characters of a report; an issue on GitHub takes 65,536. */
+const LONGEST = 60_000;
+/** Characters of one failure's requests and responses, the last ones. */
+const LONGEST_PROOF = 20_000;
+/** Characters of a reason in the list of what has no room for its requests. */
+const LONGEST_REASON = 100;
+
+/** A report to paste into an issue: counts, then the failures, with requests and responses as far as there is room. */
 export function writeMarkdown(url: string, { results, ended, left, unchecked }: Reported): string {
   const rows = countBySection(results).map(
     ({ section, passed, failed, skipped }) => `| ${section} | ${passed} | ${failed} | ${skipped} |`,
   );
   const failures = results.filter(({ outcome }) => outcome === "failed");
-  return [
+  const start = [
     `# Conformance of ${url}`,
     ...(ended === null ? [] : [`The run ended early: ${escapeMarkdown(ended)}`]),
     ...(left === 0 ? [] : [describeLeft(left)]),
     ...unchecked.map(({ protocol, reason }) => `Not checked, ${protocol}: ${escapeMarkdown(reason)}`),
     ["| checks | passed | failed | skipped |", "|---|---|---|---|", ...rows].join("\n"),
-    ...failures.map(describeFailure),
-    "",
-  ].join("\n\n");
+  ];
+  return [...start, ...describeFailures(failures, LONGEST - sizeOf(start)), ""].join("\n\n");
+}
+
+const sizeOf = (parts: string[]) => parts.reduce((size, part) => size + part.length + 2, 0);
+
+/** The first failures in full, because one mistake can fail several checks; what has no room as a list. */
+function describeFailures(failures: Result[], room: number): string[] {
+  const lines = failures.map(({ check: { id, level }, reason }) => {
+    return `- \`${id}\` (${level}): ${escapeMarkdown(clip(reason, LONGEST_REASON))}`;
+  });
+  const whole: string[] = [];
+  for (const [index, failure] of failures.entries()) {
+    const next = describeFailure(failure);
+    if (sizeOf([...whole, next, ...lines.slice(index + 1)]) > room) break;
+    whole.push(next);
+  }
+  const rest = lines.slice(whole.length);
+  if (rest.length === 0) return whole;
+  const advice = "Their requests and responses are in the reports of `--junit` and `--json`.";
+  return [...whole, `## ${rest.length} more`, advice, rest.join("\n")];
 }
 
 function describeFailure({ check, reason, exchanges }: Result): string {
   const { id, level, says, source } = check;
-  const facts = [`${level}: ${says}.`, `Source: ${source}.`, `**${escapeMarkdown(reason)}**`].join("\n\n");
-  return `## ${id}\n\n${facts}\n\n${fence(exchanges.map(writeExchange).join("\n\n"))}`;
+  const facts = [`${level}: ${says}.`, `Source: ${source}.`, `**${escapeMarkdown(clip(reason, 1000))}**`].join("\n\n");
+  const proof = exchanges.map(writeExchange);
+  let first = proof.length;
+  for (let size = 0; first > 0; first--) {
+    size += sizeOf(proof.slice(first - 1, first));
+    if (size > LONGEST_PROOF && first < proof.length) break;
+  }
+  const left = first === 0 ? [] : [`(${plural(first, "earlier request")})`];
+  return `## ${id}\n\n${facts}\n\n${fence([...left, ...proof.slice(first)].join("\n\n"))}`;
 }
+
+const clip = (text: string, length: number) => (text.length > length ? `${text.slice(0, length)}...` : text);
 
 const escapeMarkdown = (text: string) => text.replace(/[*_`<>[\]\\]/g, "\\$&");
 

@@ -276,6 +276,23 @@ test("Ctrl-C removes what the run has added, and the report has what was checked
   expect(readFileSync(file("report.md"), "utf8")).toContain("The run ended early: The run was interrupted");
 });
 
+test("the Markdown report fits into an issue, names every failure, and proves the first ones", async () => {
+  const { url } = serveNaive(({ method }) =>
+    method === "POST" ? new Response("é".repeat(9000), { status: 500 }) : null,
+  );
+  const { out } = await run(url, ["--check", "gpodder/episodes/", "--markdown", file("report.md")]);
+  const report = readFileSync(file("report.md"), "utf8");
+  expect(report.length).toBeLessThan(65_536);
+  const failed = [...out.matchAll(/^failed (\S+) /gm)].map(([, id = ""]) => id);
+  expect(failed.length).toBeGreaterThan(15);
+  const [start = "", rest = ""] = report.split(/^## \d+ more$/m);
+  const proven = [...start.matchAll(/^## (\S+)$/gm)].map(([, id = ""]) => id);
+  const listed = [...rest.matchAll(/^- `(\S+)` \(/gm)].map(([, id = ""]) => id);
+  expect([...proven, ...listed]).toEqual(failed);
+  expect(start.match(/^```http$/gm)?.length).toBe(proven.length);
+  expect(listed.length).toBeGreaterThan(0);
+});
+
 test("no report has a password, a token, Basic or a cookie", async () => {
   const secret = "session-secret-of-a-server";
   const { url, password } = serveNaive(async (request) => {
