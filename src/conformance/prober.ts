@@ -192,7 +192,9 @@ export class Prober {
   }
 }
 
-const shorten = (text: string) => (text.length > KEPT ? `${text.slice(0, KEPT)}...` : text);
+/** Keeps both ends: what a check has just made is often the last in a list. */
+const shorten = (text: string) =>
+  text.length > KEPT ? `${text.slice(0, KEPT / 2)} ... ${text.slice(-KEPT / 2)}` : text;
 
 class TooLong extends Error {}
 

@@ -107,7 +107,7 @@ const DRAFT_CHANGES: Broken["change"][] = [
 export const beAnotherDraft = (send: Send): Send => DRAFT_CHANGES.reduce((inner, change) => change(inner), send);
 
 /** Needs two cookies for a session, and offers two schemes. */
-export const beAnotherSync =
+const withTwoCookies =
   (send: Send): Send =>
   async (request) => {
     const given = request.clone() as Request;
@@ -121,3 +121,10 @@ export const beAnotherSync =
     if (response.status === 401) answered.append("www-authenticate", 'Basic realm="a", charset="UTF-8"');
     return new Response(response.body, { status: response.status, headers: answered });
   };
+
+const UNREADABLE = { podcast: "https://earlier.example/rss", episode: "https://earlier.example/1.mp3" };
+const EPISODES = { method: "GET", path: /^\/api\/2\/episodes\// };
+/** Gives back an action of an earlier run without a time. */
+const withUnreadable = answers(EPISODES, (body) => ({ ...body, actions: [UNREADABLE, ...itemsOf(body, "actions")] }));
+
+export const beAnotherSync = (send: Send): Send => withTwoCookies(withUnreadable(send));

@@ -85,6 +85,13 @@ test("a run against a server whose list never ends is over after 3,000 requests,
   }
 });
 
+test("what is kept of a long response has its end too, where a list has what was just added", async () => {
+  const { prober } = openProber(() => new Response(`first ${"x".repeat(9000)} last`));
+  await prober.request("GET", "/");
+  const { body = "" } = prober.exchanges[0]?.response ?? {};
+  expect([body.length < 4100, body.startsWith("first x"), body.endsWith("x last")]).toEqual([true, true, true]);
+});
+
 test("a 429 with Retry-After, in seconds or as a date, is waited for", async () => {
   const answers = [busy("7"), busy("Thu, 01 Jan 2026 00:00:12 GMT"), ok()];
   const { prober, sent } = openProber(() => answers.shift() ?? ok());

@@ -22,7 +22,9 @@ const Action = z.looseObject({
   position: z.number().nullish(),
   total: z.number().nullish(),
 });
-const Actions = z.looseObject({ actions: z.array(Action), timestamp: seconds });
+const Listed = z.looseObject({ actions: z.array(z.unknown()), timestamp: seconds });
+const Actions = Listed.extend({ actions: z.array(Action) });
+const Named = z.looseObject({ podcast: z.string() });
 
 /** What an app reports of an episode. Times are UTC, without a zone. */
 export type Action = z.infer<typeof Action>;
@@ -145,6 +147,8 @@ export function syncClient(
     requireSuccess(answer);
     return answer.json(schema);
   };
+  const isOurs = (action: unknown) => prober.isOurs(Named.safeParse(action).data?.podcast ?? "");
+  const OwnActions = Listed.transform((body) => ({ ...body, actions: body.actions.filter(isOurs) })).pipe(Actions);
   const readFeeds = (since: number) => get(`${paths.read}?since=${since}`, Changes);
 
   /** Uploads changes of the list, which are undone at the end of the check. */
@@ -172,9 +176,9 @@ export function syncClient(
     postFeeds,
     /** @returns the timestamp of the response in seconds; null if the app of this protocol reads none */
     sendFeeds: async (...changes: Parameters<typeof postFeeds>) => timestampOf(await postFeeds(...changes)),
-    /** @param query more of it, with its `&` */
+    /** The actions of this check alone: what others left there stays. @param query more of it, with its `&` */
     readActions: (since: number | null, query = "") =>
-      get(`${paths.readActions}?${since === null ? "" : `since=${since}`}${query}`, Actions),
+      get(`${paths.readActions}?${since === null ? "" : `since=${since}`}${query}`, OwnActions),
     postActions,
     sendActions: async (actions: object[]) => timestampOf(await postActions(actions)),
     paths,
