@@ -107,6 +107,10 @@ async function check(text: string, options: Options, command: Command): Promise<
     progress.end();
     await printRun(url, { ...run, unchecked: unusable }, options, command);
     if (breaksMust(run)) throw new DomainError("conflict", describeEnd(run));
+    const broken = unusable.filter(({ is_broken }) => is_broken).map(({ protocol }) => protocol);
+    if (broken.length > 0) {
+      throw new DomainError("conflict", `The server speaks ${broken.join(", ")}, but not so that it can be checked`);
+    }
   } catch (error) {
     throw error instanceof NoResponse ? new DomainError("unavailable", error.message) : error;
   }

@@ -4,7 +4,7 @@ import type { Protocol } from "./check.ts";
 import { Failure, NotApplicable } from "./expect.ts";
 import { openPodcast } from "./openpodcast/client.ts";
 import { action, draftClient } from "./openpodcast-draft/client.ts";
-import { type Answer, NoResponse, Pace, Prober } from "./prober.ts";
+import { type Answer, NoResponse, Pace, Prober, WrongShape } from "./prober.ts";
 import type { Target } from "./target.ts";
 
 /** What is known of a protocol on a server before its checks. */
@@ -14,6 +14,8 @@ export interface Account {
   subscriptions: number | null;
   /** Why it can't be used. */
   reason: string;
+  /** Whether the server has it all the same: it answers with an error of its own, or with JSON of another shape. */
+  is_broken: boolean;
 }
 
 /** Asks for the list by a protocol, and whether it may be changed. @throws NoResponse if the server does not respond */
@@ -24,11 +26,13 @@ export async function readAccount(target: Target, protocol: Protocol): Promise<A
     const subscriptions = await list.readSubscribed();
     const { status } = await list.uploadNothing();
     if (isRefusal(status)) throw new Failure(`Expected an upload to be accepted, got status ${status}`);
-    return { protocol, subscriptions: subscriptions.length, reason: "" };
+    return { protocol, subscriptions: subscriptions.length, reason: "", is_broken: false };
   } catch (error) {
-    if (error instanceof NotApplicable) return { protocol, subscriptions: null, reason: error.message };
+    const unusable = { protocol, subscriptions: null, is_broken: false };
+    if (error instanceof NotApplicable) return { ...unusable, reason: error.message };
     if (!(error instanceof Failure) || error instanceof NoResponse) throw error;
-    return { protocol, subscriptions: null, reason: describe(prober, error) };
+    const is_broken = error instanceof WrongShape || (prober.exchanges.at(-1)?.response?.status ?? 0) >= 500;
+    return { ...unusable, reason: describe(prober, error), is_broken };
   }
 }
 

@@ -13,7 +13,7 @@ const MOST_REQUESTS = 3000;
 const KEPT = 4000;
 /** Bytes of a response that are read. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** Attempts at a request that is answered 429, and the most seconds waited before the next one. */
+/** Attempts at a request that is answered 429 or 503, and the most seconds waited before the next one. */
 const ATTEMPTS = 3;
 const MOST_WAIT = 60;
 
@@ -35,6 +35,9 @@ export interface Sent {
   body?: unknown;
   headers?: Record<string, string>;
 }
+
+/** The body is JSON of another shape. */
+export class WrongShape extends Failure {}
 
 /** No complete response came. */
 export class NoResponse extends Failure {}
@@ -117,7 +120,7 @@ export class Prober {
   }
 
   /**
-   * Sends one request; again if the server answers 429 and says when.
+   * Sends one request; again if the server answers 429 or 503 and says when.
    * @param path below the base URL, or a URL of the same server from a response
    * @throws NoResponse if no response comes
    * @throws Failure if the server still answers 429
@@ -125,12 +128,12 @@ export class Prober {
   async request(method: string, path: string, sent: Sent = {}): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#attempt(method, path, sent);
-      if (answer.status !== 429) return answer;
+      if (answer.status !== 429 && answer.status !== 503) return answer;
       const wait = readRetryAfter(answer.headers.get("retry-after"), this.clock.now());
+      if (attempt < ATTEMPTS && wait !== null && wait <= MOST_WAIT * 1000) await this.clock.sleep(wait);
+      else if (answer.status === 503) return answer;
       // It says nothing of what the check is about.
-      if (attempt === ATTEMPTS || wait === null || wait > MOST_WAIT * 1000)
-        throw new Failure("Status 429, too many requests: choose a lower --rate");
-      await this.clock.sleep(wait);
+      else throw new Failure("Status 429, too many requests: choose a lower --rate");
     }
   }
 
@@ -223,7 +226,7 @@ function readJson<T>(text: string, response: Response, schema: z.ZodType<T>): T 
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;
   const [issue] = error.issues;
-  throw new Failure(
+  throw new WrongShape(
     `The response's ${["body", ...(issue?.path ?? [])].join(".")}: ${issue?.message} (${response.status})`,
   );
 }

@@ -117,9 +117,10 @@ export function writeJunit(url: string, { results, ended, unchecked }: Reported)
     const counts = `tests="${some.length}" failures="${failed}" skipped="${skipped}"`;
     return `  <testsuite name="${escapeXml(section)}" ${counts}>\n${some.map(writeCase).join("\n")}\n  </testsuite>`;
   });
-  const skipped = unchecked.map(({ protocol, reason }) => {
-    const one = `<testcase name="${protocol}"><skipped message="Not checked: ${escapeXml(reason)}"/></testcase>`;
-    return `  <testsuite name="${protocol}" tests="1" skipped="1">${one}</testsuite>`;
+  const skipped = unchecked.map(({ protocol, reason, is_broken }) => {
+    const [element, count] = is_broken ? ["error", "errors"] : ["skipped", "skipped"];
+    const one = `<testcase name="${protocol}"><${element} message="Not checked: ${escapeXml(reason)}"/></testcase>`;
+    return `  <testsuite name="${protocol}" tests="1" ${count}="1">${one}</testsuite>`;
   });
   const errors = (ended === null ? [] : [ended]).map((reason) => {
     const one = `<testcase name="run"><error message="${escapeXml(reason)}"/></testcase>`;

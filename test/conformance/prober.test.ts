@@ -99,6 +99,19 @@ test("a 429 with Retry-After, in seconds or as a date, is waited for", async () 
   expect(sent).toEqual([0, 7000, 12_000]);
 });
 
+test("a 503 with Retry-After is waited for too, and is the answer if it stays", async () => {
+  const full = () => new Response("", { status: 503, headers: { "Retry-After": "2" } });
+  const answers = [full(), ok()];
+  const { prober, sent } = openProber(() => answers.shift() ?? full());
+  expect((await prober.request("GET", "/")).status).toBe(200);
+  expect((await prober.request("GET", "/")).status).toBe(503);
+  expect(sent).toEqual([0, 2000, 2000, 4000, 6000]);
+
+  const broken = openProber(() => new Response("", { status: 503 }));
+  expect((await broken.prober.request("GET", "/")).status).toBe(503);
+  expect(broken.sent).toEqual([0]);
+});
+
 test("a 429 that stays, or says no wait of up to a minute, fails the check for its own reason", async () => {
   for (const [wait, times] of [
     ["60", [0, 60_000, 120_000]],

@@ -21,7 +21,7 @@ export const feedDemands: Demand[] = [
   {
     key: "subscriptions/changes-reach-another-device",
     says: "What one device adds and removes is in the next changes of another one",
-    source: "gPodder API, Subscriptions: Get Subscription Changes",
+    source: "AntennaPod and gPodder join no devices: with a list for each, no change reaches another one",
     level: "MUST",
     async run(prober, client, another) {
       const [first, second] = [prober.feed(), prober.feed()];

@@ -203,6 +203,22 @@ describe("what is no server to check is named", () => {
   });
 });
 
+test("a protocol that the server speaks, but so that no check can run, fails the run and JUnit", async () => {
+  const isNextcloud = ({ url }: Request) => url.includes("/index.php/");
+  for (const [answer, words] of [
+    [() => new Response("oops", { status: 500 }), "Expected success, got status 500"],
+    [() => Response.json({ add: null }), "body.add: Invalid input: expected array, received null (200)"],
+  ] as const) {
+    const { url } = serveNaive((request) => (isNextcloud(request) ? answer() : null));
+    const { code, err } = await run(url, [...CHECK, "--junit", file("report.xml")]);
+    expect([code, err]).toEqual([1, expect.stringContaining("The server speaks nextcloud, but not so that it can be")]);
+    expect(err).toContain(words);
+    expect(readFileSync(file("report.xml"), "utf8")).toContain('<testsuite name="nextcloud" tests="1" errors="1">');
+  }
+  const { url } = serveNaive((request) => (isNextcloud(request) ? new Response("<html>") : null));
+  expect((await run(url, CHECK)).code).toBe(0);
+});
+
 test("a server that goes away in the middle ends the run, and the report says so", async () => {
   let requests = 0;
   const { url } = serveNaive(() => {
