@@ -252,6 +252,7 @@ const brokenGpodder: Broken[] = [
       "gpodder/auth/login-gives-a-cookie",
       "gpodder/auth/cookie-with-every-basic",
       "gpodder/auth/cookie-is-named-sessionid",
+      "gpodder/auth/sessions-of-two-devices",
       "gpodder/auth/logout-ends-the-cookie",
     ],
     does: "sets no cookie",
@@ -269,6 +270,20 @@ const brokenGpodder: Broken[] = [
       const [cookie] = given.getSetCookie();
       if (cookie) given.set("set-cookie", `${cookie}; Secure`);
     }),
+  },
+  {
+    breaks: ["gpodder/auth/sessions-of-two-devices"],
+    does: "keeps the user's last session alone",
+    change: (send) => {
+      let last: string | undefined;
+      return async (request) => {
+        const [cookie, basic] = [request.headers.get("cookie"), request.headers.get("authorization")];
+        if (basic === null && cookie !== null && cookie !== last) return refuse(401);
+        const response = await send(request);
+        last = response.headers.getSetCookie()[0]?.split(";")[0] ?? last;
+        return response;
+      };
+    },
   },
   {
     breaks: ["gpodder/auth/logout-ends-the-cookie"],

@@ -100,6 +100,21 @@ export const gpodderAuthDemands: Demand[] = [
     },
   },
   {
+    key: "auth/sessions-of-two-devices",
+    says: "A login on one device leaves the session of another one as it is",
+    source: "AntennaPod and PinePods on two devices that sync at once: one of them gets 401",
+    level: "MUST",
+    async run(prober) {
+      const identity = { ...scriptFor("gpodder"), signs_in: "login" } as const;
+      const phone = syncClient(prober, identity, `c-${prober.id}-1`);
+      requireOk(await phone.login());
+      // So that the second session can't be the first one again.
+      await prober.clock.sleep(1100);
+      requireOk(await syncClient(prober, identity, `c-${prober.id}-2`).login());
+      requireOk(await phone.request("GET", phone.paths.devices));
+    },
+  },
+  {
     key: "auth/logout-ends-the-cookie",
     says: "Logout is answered 200, and its cookie is refused from then on",
     source: "gPodder API, Authentication: Logout; Kasts",
