@@ -254,6 +254,7 @@ const brokenGpodder: Broken[] = [
       "gpodder/auth/cookie-is-named-sessionid",
       "gpodder/auth/sessions-of-two-devices",
       "gpodder/auth/logout-ends-the-cookie",
+      "gpodder/subscriptions/device-ids",
     ],
     does: "sets no cookie",
     change: headers(ALL, (given) => given.delete("set-cookie")),
@@ -270,6 +271,19 @@ const brokenGpodder: Broken[] = [
       const [cookie] = given.getSetCookie();
       if (cookie) given.set("set-cookie", `${cookie}; Secure`);
     }),
+  },
+  {
+    breaks: ["gpodder/subscriptions/device-ids"],
+    does: "knows only devices that were described",
+    change: (send) => {
+      const described = new Set<string>();
+      return async (request) => {
+        const { pathname } = new URL(request.url);
+        const [, kind, device = ""] = /^\/+api\/2\/(devices|subscriptions)\/test\/(.+)\.json$/.exec(pathname) ?? [];
+        if (kind === "devices") described.add(device);
+        return kind === "subscriptions" && !described.has(device) ? refuse(404) : send(request);
+      };
+    },
   },
   {
     breaks: ["gpodder/auth/sessions-of-two-devices"],

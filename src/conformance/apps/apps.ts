@@ -9,6 +9,8 @@ export interface SyncApp {
   user_agent: string | null;
   /** `login`: a request that gives a cookie, once a sync. `basic`: with each request. `challenge`: after a 401. */
   signs_in: "login" | "basic" | "challenge";
+  /** Whether it describes its device before its first sync. */
+  describes_device: boolean;
   /** The `since` of the next sync: the last timestamp it received, that and one second, or its own clock. */
   next_since: "timestamp" | "timestamp + 1" | "own clock" | "own clock after uploads";
   /** Where this can be read. */
@@ -22,6 +24,7 @@ export const APPS: readonly SyncApp[] = [
     protocol: "gpodder",
     user_agent: "AntennaPod/3.11.4",
     signs_in: "login",
+    describes_device: true,
     next_since: "timestamp",
     source: "AntennaPod, net/sync: SyncService, GpodnetService",
   },
@@ -31,6 +34,7 @@ export const APPS: readonly SyncApp[] = [
     protocol: "gpodder",
     user_agent: "gPodder/3.11.5",
     signs_in: "challenge",
+    describes_device: true,
     next_since: "timestamp",
     source: "gPodder, src/gpodder/my.py; mygpoclient",
   },
@@ -40,6 +44,7 @@ export const APPS: readonly SyncApp[] = [
     protocol: "gpodder",
     user_agent: "Kasts/25.04.3",
     signs_in: "basic",
+    describes_device: true,
     next_since: "timestamp + 1",
     source: "Kasts, src/sync/syncjob.cpp",
   },
@@ -49,6 +54,7 @@ export const APPS: readonly SyncApp[] = [
     protocol: "gpodder",
     user_agent: null,
     signs_in: "login",
+    describes_device: false,
     next_since: "own clock",
     source: "PinePods, rust-api/src/handlers/sync.rs",
   },
@@ -58,6 +64,7 @@ export const APPS: readonly SyncApp[] = [
     protocol: "nextcloud",
     user_agent: "AntennaPod/3.11.4",
     signs_in: "basic",
+    describes_device: false,
     next_since: "own clock after uploads",
     source: "AntennaPod, net/sync: NextcloudSyncService",
   },
@@ -67,6 +74,7 @@ export const APPS: readonly SyncApp[] = [
     protocol: "nextcloud",
     user_agent: "Kasts/25.04.3",
     signs_in: "basic",
+    describes_device: false,
     next_since: "timestamp + 1",
     source: "Kasts, src/sync/syncjob.cpp",
   },

@@ -31,8 +31,8 @@ export type Action = z.infer<typeof Action>;
 
 const NEXTCLOUD = "/index.php/apps/gpoddersync";
 
-interface Identity extends Pick<SyncApp, "protocol" | "user_agent"> {
-  /** `either`: with each request, and by a login too if the server takes no password without one. */
+interface Identity extends Pick<SyncApp, "protocol" | "user_agent" | "describes_device"> {
+  /** `either`: with each request; after a login, and a description of the device, if the server wants them. */
   signs_in: SyncApp["signs_in"] | "either";
 }
 
@@ -41,6 +41,7 @@ export const scriptFor = (protocol: Identity["protocol"]): Identity => ({
   protocol,
   user_agent: "podkeep-conformance/1",
   signs_in: "either",
+  describes_device: false,
 });
 
 /** The cookies of responses by their names, each as it is sent. */
@@ -96,7 +97,7 @@ export type SyncClient = ReturnType<typeof syncClient>;
  */
 export function syncClient(
   prober: Prober,
-  { protocol, user_agent, signs_in }: Identity,
+  { protocol, user_agent, signs_in, describes_device }: Identity,
   device: string,
   second = false,
 ) {
@@ -107,6 +108,7 @@ export function syncClient(
   const paths = pathsOf(protocol, user, device);
   const basic = { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
   const cookies = new Cookies();
+  let isKnown = false;
 
   const send = async (method: string, path: string, { body, headers }: Sent): Promise<Answer> => {
     const cookie = cookies.header();
@@ -124,22 +126,33 @@ export function syncClient(
 
   async function signIn(): Promise<void> {
     if (signs_in === "login" && !isNextcloud) requireOk(await login());
+    if (describes_device && !isKnown) requireOk(await describe());
+    isKnown = true;
   }
   const login = () => send("POST", paths.login, { headers: basic });
+  const describe = () => request("POST", paths.device, { caption: device, type: "mobile" });
 
   async function request(method: string, path: string, body?: unknown, headers = {}): Promise<Answer> {
     const withBasic = { body, headers: { ...basic, ...headers } };
     const isFirst = cookies.header() === null;
+    if (signs_in === "either" && !isNextcloud) return requestAsAsked(method, path, withBasic);
     if (signs_in === "basic" || isNextcloud) return send(method, path, withBasic);
-    if (signs_in === "either") {
-      const answer = await send(method, path, withBasic);
-      if (answer.status !== 401 || !isFirst) return answer;
-      await login();
-      return cookies.header() === null ? answer : send(method, path, withBasic);
-    }
     const isChallenged = signs_in === "challenge" && isFirst;
     const answer = await send(method, path, { body, headers });
     return isChallenged && answer.status === 401 ? send(method, path, withBasic) : answer;
+  }
+
+  /** Does before a request what the server wants: some take no password but in a login, some no unknown device. */
+  async function requestAsAsked(method: string, path: string, sent: Sent): Promise<Answer> {
+    const answer = await send(method, path, sent);
+    if (answer.status === 401 && cookies.header() === null) {
+      await login();
+      return cookies.header() === null ? answer : requestAsAsked(method, path, sent);
+    }
+    if (!path.startsWith(paths.read) || isKnown) return answer;
+    isKnown = true;
+    const isRefused = answer.status === 400 || answer.status === 404;
+    return isRefused && (await describe()).status < 300 ? send(method, path, sent) : answer;
   }
 
   const get = async <T>(path: string, schema: z.ZodType<T>) => {

@@ -14,7 +14,7 @@ export const gpodderAuthDemands: Demand[] = [
     async run(prober) {
       const phone = syncClient(
         prober,
-        { protocol: "gpodder", user_agent: "AntennaPod/3.11.4", signs_in: "login" },
+        { ...scriptFor("gpodder"), user_agent: "AntennaPod/3.11.4", signs_in: "login" },
         `c-${prober.id}`,
       );
       const answer = await phone.login();

@@ -78,7 +78,9 @@ export const gpodderDemands: Demand[] = [
     async run(prober, client) {
       const feed = prober.feed();
       await client.sendFeeds([feed], []);
-      const device = syncClient(prober, scriptFor("gpodder"), `A.Phone_of-${prober.id}`);
+      const identity = { ...scriptFor("gpodder"), signs_in: "login" } as const;
+      const device = syncClient(prober, identity, `A.Phone_of-${prober.id}`);
+      await device.signIn();
       expectEqual("add", await device.added(), [feed]);
     },
   },
