@@ -220,7 +220,11 @@ function readJson<T>(text: string, response: Response, schema: z.ZodType<T>): T 
   try {
     value = JSON.parse(text);
   } catch {
-    const what = /^\s*</.test(text) ? "a page of HTML" : text === "" ? "an empty body" : "a body that is not JSON";
+    const what = /^\s*<(!doctype\s+)?html\b/i.test(text)
+      ? "a page of HTML"
+      : text === ""
+        ? "an empty body"
+        : "a body that is not JSON";
     throw new Failure(`The response is ${what} (${response.status}, ${type})`);
   }
   const { success, data, error } = schema.safeParse(value);

@@ -281,7 +281,8 @@ const brokenGpodder: Broken[] = [
         const { pathname } = new URL(request.url);
         const [, kind, device = ""] = /^\/+api\/2\/(devices|subscriptions)\/test\/(.+)\.json$/.exec(pathname) ?? [];
         if (kind === "devices") described.add(device);
-        return kind === "subscriptions" && !described.has(device) ? refuse(404) : send(request);
+        if (kind !== "subscriptions" || described.has(device)) return send(request);
+        return refuse(request.method === "GET" ? 404 : 500);
       };
     },
   },

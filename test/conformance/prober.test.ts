@@ -1,5 +1,6 @@
 // What a run may ask of somebody's server: how fast, how often, and what it does when told to wait.
 import { expect, test } from "bun:test";
+import { z } from "zod";
 import { readAccount } from "../../src/conformance/account.ts";
 import { Failure } from "../../src/conformance/expect.ts";
 import { Pace, Prober, RunEnd } from "../../src/conformance/prober.ts";
@@ -90,6 +91,19 @@ test("what is kept of a long response has its end too, where a list has what was
   await prober.request("GET", "/");
   const { body = "" } = prober.exchanges[0]?.response ?? {};
   expect([body.length < 4100, body.startsWith("first x"), body.endsWith("x last")]).toEqual([true, true, true]);
+});
+
+test("what is no JSON is named: HTML only if it is", async () => {
+  for (const [body, what] of [
+    ["<!DOCTYPE html><html>", "a page of HTML"],
+    ["\n<HTML lang='en'>", "a page of HTML"],
+    ['<?xml version="1.0"?><opml/>', "a body that is not JSON"],
+    ["", "an empty body"],
+  ] as const) {
+    const { prober } = openProber(() => new Response(body));
+    const { json } = await prober.request("GET", "/");
+    expect(() => json(z.unknown())).toThrow(`The response is ${what} (200`);
+  }
 });
 
 test("a 429 with Retry-After, in seconds or as a date, is waited for", async () => {

@@ -176,6 +176,14 @@ describe("podkeep conformance", () => {
     expect(ids.filter((id) => !isRace(id) || !races.some((key) => id.endsWith(`/${key}`)))).toEqual([]);
   });
 
+  test("a server that wants devices described fails no race of the apps that describe theirs", async () => {
+    const { change } = BROKEN.find(({ does }) => does === "knows only devices that were described") ?? {};
+    const { target, close } = await openTarget(change);
+    const run = await runChecks(target, ({ id }) => /^gpodder\/race-(antennapod|gpodder|kasts)\//.test(id));
+    await close();
+    expect(failed(run)).toEqual([]);
+  });
+
   describe("a server that breaks a rule between two syncs", () => {
     const keyOf = (id: string) => id.split("/").at(-1) ?? "";
     const keys = BROKEN_RACES.flatMap(({ breaks }) => breaks);

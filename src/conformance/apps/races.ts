@@ -246,6 +246,7 @@ const checkOf = (app: SyncApp, { key, says, run }: Race): Check => ({
     const name = () => `conformance-${prober.id}-${++devices}`;
     const phone = new Phone(prober, app, name());
     const other = syncClient(prober, scriptFor(app.protocol), name());
+    await other.readFeeds(0);
     await run({ prober, phone, other, another: () => new Phone(prober, app, name(), true), feed: () => prober.feed() });
   },
 });
