@@ -61,7 +61,8 @@ export class Pace {
   async take(cleans: boolean): Promise<void> {
     const { rate, clock, signal } = this.target;
     if (!cleans && signal?.aborted) throw new RunEnd("The run was interrupted");
-    if (!cleans && this.#sent >= MOST_REQUESTS) throw new RunEnd(`The run ends after ${MOST_REQUESTS} requests`);
+    if (!cleans && this.#sent >= MOST_REQUESTS)
+      throw new RunEnd(`The run ends after ${MOST_REQUESTS} requests: check one part, by --protocol or --check`);
     this.#sent++;
     if (rate === 0) return;
     const now = clock.now();

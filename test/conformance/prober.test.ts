@@ -62,7 +62,9 @@ test("a clock that goes back an hour delays no request", async () => {
 test("after 3,000 requests only what cleans up is sent", async () => {
   const { prober, sent } = openProber(ok);
   for (let n = 0; n < 3000; n++) await prober.request("GET", "/");
-  expect(prober.request("GET", "/")).rejects.toEqual(new RunEnd("The run ends after 3000 requests"));
+  expect(prober.request("GET", "/")).rejects.toEqual(
+    new RunEnd("The run ends after 3000 requests: check one part, by --protocol or --check"),
+  );
   prober.atEnd(async () => void (await prober.request("DELETE", "/")));
   await prober.end();
   expect(sent.length).toBe(3001);
@@ -78,7 +80,10 @@ test("a run against a server whose list never ends is over after 3,000 requests,
   const { target, close } = await openTarget((send) => async (request) => endless(request) ?? send(request));
   try {
     const run = await runChecks(target, isOf(["openpodcast"]));
-    expect([run.ended, breaksMust(run)]).toEqual(["The run ends after 3000 requests", true]);
+    expect([run.ended, breaksMust(run)]).toEqual([
+      "The run ends after 3000 requests: check one part, by --protocol or --check",
+      true,
+    ]);
     isEndless = false;
     expect((await readAccount(target, "openpodcast")).subscriptions).toBe(0);
   } finally {
