@@ -6,7 +6,7 @@ import { PATIENCE } from "../support/patience.ts";
 import { brokenBasics } from "./broken-basics.ts";
 import { BROKEN_RACES } from "./broken-races.ts";
 import { BROKEN } from "./broken-servers.ts";
-import type { Broken } from "./changes.ts";
+import { answers, type Broken, eachItem, type Json } from "./changes.ts";
 import { createLetterServer, READINGS, type Reading } from "./naive-draft.ts";
 import { createNaiveServer } from "./naive-server.ts";
 import { beAnother, beAnotherDraft, beAnotherSync, PATH } from "./other-server.ts";
@@ -78,6 +78,23 @@ describe("podkeep conformance", () => {
       expect(reasons).toEqual([]);
     },
   );
+
+  test("a subscription that an earlier run left with a wrong guid fails no check of this run", async () => {
+    const feed_url = "https://earlier.example/rss";
+    const spoil = ({ feed_url: url, ...item }: Json) => ({
+      ...item,
+      feed_url: url,
+      ...(url === feed_url && { guid: "x" }),
+    });
+    const { target, close } = await openTarget(answers({ path: /^\/subscriptions$/, method: "GET" }, eachItem(spoil)));
+    const headers = { Authorization: `Bearer ${target.token}`, "Content-Type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify({ subscriptions: [{ feed_url }] }) };
+    await target.send(new Request(`${target.url}/subscriptions`, init));
+    const run = await runChecks(target, isOf(["openpodcast"]));
+    await close();
+    expect(failed(run)).toEqual([]);
+    expect(run.left).toBe(0);
+  });
 
   test("a naive server fails races of each app, and nothing else", async () => {
     const run = await runChecks(createNaiveServer(), isOf(["gpodder", "nextcloud"]));
