@@ -96,6 +96,20 @@ describe("podkeep conformance", () => {
     expect(run.left).toBe(0);
   });
 
+  test("a second run sends no guid that a server which takes any guid has from the first one", async () => {
+    const sent: string[] = [];
+    const { target, close } = await openTarget((send) => async (request) => {
+      sent.push(...(await request.clone().text()).matchAll(/"guid":"[^"]+"/g).map(([guid]) => guid));
+      return send(request);
+    });
+    for (let time = 0; time < 2; time++) {
+      await runChecks(target, ({ id }) => id === "openpodcast/add/malformed-guid-is-refused");
+      await target.clock.sleep(1000);
+    }
+    await close();
+    expect([sent.length, new Set(sent).size]).toEqual([2, 2]);
+  });
+
   test("a naive server fails races of each app, and nothing else", async () => {
     const run = await runChecks(createNaiveServer(), isOf(["gpodder", "nextcloud"]));
     expect(failed(run).filter((id) => !isRace(id))).toEqual([]);

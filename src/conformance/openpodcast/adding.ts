@@ -194,7 +194,7 @@ export const addingChecks: Check[] = [
     level: "MUST",
     async run(prober) {
       const api = openPodcast(prober);
-      const body = { subscriptions: [{ feed_url: prober.feed(), guid: "no-guid" }] };
+      const body = { subscriptions: [{ feed_url: prober.feed(), guid: `no-guid-${prober.id}` }] };
       const answer = await api.request("POST", "/subscriptions", { body });
       if (answer.status >= 400) return expectError(answer, 405);
       api.readAdded(answer);
