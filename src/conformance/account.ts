@@ -14,7 +14,7 @@ export interface Account {
   subscriptions: number | null;
   /** Why it can't be used. */
   reason: string;
-  /** Whether the server has it all the same: it answers with an error of its own, or with JSON of another shape. */
+  /** Whether the server speaks it: it answers with an error of its own, or with JSON of another shape. */
   is_broken: boolean;
 }
 

@@ -212,7 +212,7 @@ const APPS: Record<string, Row> = {
   // litepop.py, get_pending_actions.
   litepop: { saysStart: false },
   // SyncEngine.kt, syncSubscriptions.
-  // AerialPodCore.kt, reportPosition: says of each play that it started at its position. It marks nothing by itself.
+  // AerialPodCore.kt, reportPosition: says of each play that it started at its position. It uploads only what its user does.
   aerialpod: { sendsFirst: true, saysStart: false, startsAtEnd: true, marksAll: false },
   // sync.py, _sync_subscriptions.
   "omarchy-podcast": { sendsFirst: true },

@@ -63,7 +63,7 @@ test.each([600, 1])("what it marks as not played, of %d seconds, begins at its s
   expect(await listened()).toEqual([{ started: 0, position: 42 }]);
 });
 
-test("what it marks as not played, and nobody knows the length of, is told to no app that needs one", async () => {
+test("an episode of unknown length that it marks as not played is told to no app that needs a length", async () => {
   const { sync, mark } = await podsilo();
   await sync();
   await sync(mark(0, 1, { guid: "two", episode: "https://feeds.example/2.mp3" }));

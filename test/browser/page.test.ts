@@ -264,7 +264,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
 
   test("what was late in the evening is two days ago on the morning after the next, not yesterday", async () => {
     const hour = new Date().getUTCHours();
-    // Where it is ten in the evening now.
+    // A time zone in which it is ten in the evening now.
     const ahead = hour < 10 ? -2 - hour : 22 - hour;
     const page = await signIn({ locale: "en-GB", timezoneId: `Etc/GMT${ahead < 0 ? "+" : "-"}${Math.abs(ahead)}` });
     const agoAfter = async (hours: number) => {

@@ -95,7 +95,7 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
 
   const patch = (guid: string, body: object) => request("PATCH", `/subscriptions/${guid}`, { body });
 
-  // What an earlier check or run has left there is not what this check is about; at its end a run removes all of its own.
+  // Malformed items of earlier checks and runs are not what this check is about.
   const isOwn = (item: unknown) =>
     Named.safeParse(item).data?.feed_url.toLowerCase().includes(`conformance.example/${prober.id}`) ?? false;
   const isToRead = (item: unknown) => isOwn(item) || Subscription.safeParse(item).success;
