@@ -13,7 +13,7 @@ import {
 } from "./device-list.ts";
 import type { Habits } from "./habits.ts";
 import { withoutScheme } from "./spellings.ts";
-import { endOf, type Millis, type SyncPosition } from "./sync-window.ts";
+import { endOf, isFullSync, type Millis, type SyncPosition } from "./sync-window.ts";
 
 /** One feed of an upload. */
 export interface Report {
@@ -193,10 +193,8 @@ function isRepetition(report: Report, received: string, known: Known): boolean {
     // An app that echoes at once, and has reported otherwise since then, echoes nothing from before.
     if (habits.echoes === "at once" && reported_at >= knew) return false;
   }
-  const isOfAll = subscribed && habits.reportsAll && last?.since === 0;
-  return (
-    (habits.echoes !== "never" || isOfAll) && feed_url === received && !isOwn(listings.get(feed), holding) && wasSo
-  );
+  const mayRepeat = habits.echoes !== "never" || (subscribed && isFullSync(last, habits));
+  return mayRepeat && feed_url === received && !isOwn(listings.get(feed), holding) && wasSo;
 }
 
 /** Whether what a client adds may be an echo of what it received, with its positions. */

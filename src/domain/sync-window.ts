@@ -77,6 +77,10 @@ function startOf(last: SyncPosition | null, since: Seconds, habits: Habits): Pic
   return { start: (since - 1) * 1000, own: true };
 }
 
+/** Whether a client reports all that it held before, because it asked for everything. */
+export const isFullSync = (last: Pick<SyncPosition, "since"> | null, { reportsAll }: Habits): boolean =>
+  reportsAll && last?.since === 0;
+
 /**
  * Finds until when a client knew all changes when its user made those that it uploads: before its last GET, or after it if
  * the app uploads first, and does not report all that it held before. If that GET sent known changes again, only an app that
@@ -85,8 +89,8 @@ function startOf(last: SyncPosition | null, since: Seconds, habits: Habits): Pic
  */
 export function knownUntil(last: SyncPosition | null, habits: Habits): Millis | null {
   if (!last) return null;
-  const { clock, echoes, reportsAll, sendsFirst } = habits;
-  if (sendsFirst && !(reportsAll && last.since === 0)) return endOf(last.given);
+  const { clock, echoes, sendsFirst } = habits;
+  if (sendsFirst && !isFullSync(last, habits)) return endOf(last.given);
   if (!last.own) return last.start;
   return last.since > 0 && clock === "server" && echoes === "once accepted" ? endOf(last.since) : null;
 }

@@ -16,7 +16,7 @@ import {
 import { hashFeedUrl, isSafeAddress } from "../domain/feed-url.ts";
 import { NO_HABITS } from "../domain/habits.ts";
 import { type FormerSpelling, withSmallScheme, writeFor } from "../domain/spellings.ts";
-import type { Millis, Seconds, SyncWindow } from "../domain/sync-window.ts";
+import { isFullSync, type Millis, type Seconds, type SyncWindow } from "../domain/sync-window.ts";
 import { findNews, listChangedAfter } from "../store/change-feed.ts";
 import { findFeeds, listLeft } from "../store/feeds.ts";
 import { findHoldings, listHoldings, listToResend, saveHoldings } from "../store/holdings.ts";
@@ -86,10 +86,9 @@ async function findChanges(tx: Tx, user_id: number, cursor: ClientCursor, window
   );
   for (const listing of await findListings(tx, user_id, missing)) listings.set(listing.feed, listing);
   const spellings = await readSpellings(tx, user_id, cursor, listings.keys());
-  const isFullSync = since === 0 && client?.habits.reportsAll === true;
-  const assumed = isFullSync ? assumeFullSync(last, listings.values(), holdings, spellings, clock) : [];
-  for (const holding of assumed) holdings.set(holding.feed, holding);
   const habits = client?.habits ?? NO_HABITS;
+  const assumed = isFullSync(window, habits) ? assumeFullSync(last, listings.values(), holdings, spellings, clock) : [];
+  for (const holding of assumed) holdings.set(holding.feed, holding);
   const changes = changesFor(window, listings.values(), holdings, spellings, habits);
   const write = async (urls: string[]) =>
     (await mapInTurns(urls, (url) => (isSafeAddress(url) ? writeFor(url, habits.spelling) : []))).flat();

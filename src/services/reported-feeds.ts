@@ -4,7 +4,7 @@ import { type FeedUrl, hashFeedUrl } from "../domain/feed-url.ts";
 import type { Habits } from "../domain/habits.ts";
 import { type Change, statusOf, undoChanges, type What } from "../domain/history.ts";
 import { addedIn, isReversed, type Known, type Report } from "../domain/reports.ts";
-import { endOf, knownUntil, type Millis } from "../domain/sync-window.ts";
+import { endOf, isFullSync, knownUntil, type Millis } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { findCursor } from "../store/cursors.ts";
 import { listChangesFrom, readHistoryStart } from "../store/history.ts";
@@ -41,13 +41,13 @@ export async function readKnown(
   const knew = Math.max(listed, byGet ?? last?.start ?? 0);
   const isCertain = byGet !== null || listed > (last?.start ?? 0);
   const sent = Math.max(last ? endOf(last.given) : 0, listed);
-  // Only for these the past is read: it may be long.
   // Who asked for everything and uploads all that it has sends what it has just received too.
-  const isCompared = isCertain || (habits.reportsAll && last?.since === 0);
+  const isCompared = isCertain || isFullSync(last, habits);
   const reversed = client && isCompared ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
-  // Who echoes at once may obey what a full disk kept from being noted as sent.
-  const isUnsent = sent > 0 && habits.echoes !== "at once";
-  const left = isUnsent ? reports.filter((one) => isLeft(one, listings.get(one.feed), sent)) : [];
+  // Who echoes at once has asked just before, and may obey what a full disk kept from being noted as sent.
+  const mayObey = sent === 0 || habits.echoes === "at once";
+  const left = mayObey ? [] : reports.filter((one) => isLeft(one, listings.get(one.feed), sent));
+  // Only for these the past is read: it may be long.
   const isRead = left.length > 0 || reversed.length > 0;
   const later = isRead ? await readLater(user, isCertain ? knew : sent, earlier) : earlier;
   const known = {
@@ -59,7 +59,7 @@ export async function readKnown(
     habits,
     leadsTo,
     added: addedIn(reports, leadsTo),
-    moved: findMoved(left, set, left.length > 0 ? changesAfter(later, sent) : []),
+    moved: findMoved(set, left, later, sent),
     holdings,
     wasListed: pastOf(set, reversed, later),
     spellings: await readSpellings(tx, user_id, cursor, feeds.keys()),
@@ -96,12 +96,13 @@ const isLeft = ({ subscribed }: Report, listing: Listing | undefined, sent: Mill
   !subscribed && listing?.state === "left" && listing.changed > sent;
 
 /**
- * Finds the feeds that subscribed podcasts have left. One that was merged or removed in between is another podcast, or
- * another decision.
- * @param changes all since the client was sent anything, newest first
+ * Finds the feeds that subscribed podcasts have left since the client was sent anything. One that was merged or removed
+ * in between is another podcast, or another decision.
  */
-function findMoved(left: Report[], set: WorkingSet, changes: Change[]): Set<string> {
-  const changesOf = Map.groupBy(changes, ({ subscription, merged_into }) => merged_into ?? subscription);
+function findMoved(set: WorkingSet, left: Report[], later: LaterChanges | null, sent: Millis): Set<string> {
+  if (left.length === 0 || later === null) return new Set();
+  const unsent = later.changes.filter(({ changed_at }) => changed_at > sent);
+  const changesOf = Map.groupBy(unsent, ({ subscription, merged_into }) => merged_into ?? subscription);
   const hasMoved = ({ feed }: Report) => {
     const subscription = set.byFeed(feed);
     if (!subscription || statusOf(subscription) !== "subscribed") return false;
@@ -114,9 +115,6 @@ function findMoved(left: Report[], set: WorkingSet, changes: Change[]): Set<stri
 
 /** Changes of what a subscription is called, and not of whether it is subscribed. */
 const ADDRESS = new Set<What>(["moved", "guid_replaced", "guid_added"]);
-
-const changesAfter = (later: LaterChanges | null, after: Millis): Change[] =>
-  later?.changes.filter(({ changed_at }) => changed_at > after) ?? [];
 
 /** Whether feeds were on the list before the changes, as far as they were the user's then. */
 function pastOf(set: WorkingSet, reports: Report[], later: LaterChanges | null): Map<string, boolean> {
