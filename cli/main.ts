@@ -57,7 +57,7 @@ async function runCommand(args: string[], json: boolean): Promise<number> {
     },
   };
   try {
-    const program = await createProgram(json, output, args[0]);
+    const program = await createProgram(json, output, args);
     // Completion takes any words, so commander must not parse them.
     if (args[0] === COMPLETE) {
       const { complete } = await import("./terminal/complete.ts");

@@ -374,3 +374,9 @@ test("an option whose value is forgotten does not take the next option for it", 
   expect(json.error.message).toBe("option '--backup-dir <value>' argument missing");
   expect((await program.run(["user", "list"])).out).not.toContain("ann");
 });
+
+test("a value that begins as options do is taken after an equals sign", async () => {
+  await program.run(["user", "create", "ann"]);
+  expect((await program.run(["token", "issue", "ann", "--label=--mine"])).code).toBe(0);
+  expect((await program.run(["token", "list", "ann", "--json"])).json).toMatchObject([{ label: "--mine" }]);
+});
