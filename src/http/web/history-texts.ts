@@ -18,7 +18,9 @@ export const history = {
   putThemBack: "Put them back",
   keep: "Keep it so",
   putBackDone: (count: number) =>
-    count === 0 ? "Nothing was missing." : `${plural(count, "podcast is", "podcasts are")} back.`,
+    count === 0
+      ? "Nothing was missing, or others have removed it since."
+      : `${plural(count, "podcast is", "podcasts are")} back.`,
   restored: (count: number) =>
     count === 0
       ? "Nothing was missing."
