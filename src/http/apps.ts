@@ -230,7 +230,7 @@ function habitsIn(protocol: Protocol): { usual: Habits; ofApps: Map<string, Habi
   return { usual, ofApps: new Map(ofApps) };
 }
 
-/** The app by its product. PinePods names none. */
+/** The app by its product. PinePods names none. @param name what the app is called, if its product is a library's */
 export function appNamed(product: string | null, protocol: Protocol, name = product): SyncApp {
   const { usual, ofApps } = HABITS[protocol];
   return { product, habits: ofApps.get(name?.toLowerCase() ?? "pinepods") ?? usual };
