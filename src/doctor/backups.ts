@@ -38,7 +38,8 @@ export function checkBackups(config: Config, now: number): Finding {
 
 function adviseOn(refusal: Error): string {
   if (isDiskFull(refusal)) return "Free some space: old backups, logs, packages";
-  if (codeOf(refusal) === "EROFS") return "Mount the disk for writing. If it turned read-only while in use, it is failing";
+  if (codeOf(refusal) === "EROFS")
+    return "Mount the disk for writing. If it turned read-only while in use, it is failing";
   return "Give the directory to the server's account; with systemd, check ReadWritePaths= too";
 }
 
