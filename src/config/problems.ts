@@ -29,7 +29,8 @@ export function findProblems(
   const problems = [...findStrays(env), ...files.flatMap(findMistakes)];
   try {
     const settings = readConfig(flags, env, files);
-    const zone = files.map(({ variables }) => variables["TZ"]).find(Boolean) ?? env["TZ"];
+    // A service does not see the environment of who asks.
+    const zone = files.length > 0 ? files.map(({ variables }) => variables["TZ"]).find(Boolean) : env["TZ"];
     return {
       settings,
       problems: [...problems, ...findTrustInAll(settings.config), ...findUnknownZone(settings.config, zone)],
