@@ -237,7 +237,7 @@ export function appNamed(product: string | null, protocol: Protocol, name = prod
 }
 
 /** What sends a request. Podsilo names itself when it signs in, and its token has that name; then it names its library. */
-export function appOf(c: Context<HttpEnv>, protocol: Protocol): SyncApp {
+export function appOfRequest(c: Context<HttpEnv>, protocol: Protocol): SyncApp {
   const product = productOf(c.req.raw);
   const { kind, label } = c.get("actor");
   const isPodsilo = product === "okhttp" && kind === "token" && label === "Podsilo";

@@ -12,7 +12,7 @@ import { uploadFeedChanges } from "../services/device-uploads.ts";
 import { readActions } from "../services/episode-actions.ts";
 import { uploadActions } from "../services/episode-uploads.ts";
 import { takeTurns } from "../turns.ts";
-import { appOf, type Protocol } from "./apps.ts";
+import { appOfRequest, type Protocol } from "./apps.ts";
 import { readBody, streamBody } from "./body.ts";
 import type { HttpEnv } from "./env.ts";
 import { describeFaults } from "./errors.ts";
@@ -103,7 +103,7 @@ export async function sendActions(c: Ctx, app: App, client: Client | null, proto
     peek: isHead(c),
   });
   if (!pages) return sendText(c, `{"timestamp":${timestamp},"actions":[]}`);
-  const texts = writePages(pages, appOf(c, protocol).habits);
+  const texts = writePages(pages, appOfRequest(c, protocol).habits);
   // An app that gave up asks again, and what it no longer waits for would fill the memory.
   const readPage = () => {
     c.req.raw.signal.throwIfAborted();

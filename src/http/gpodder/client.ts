@@ -6,7 +6,7 @@ import { DomainError } from "../../errors.ts";
 import { type Client, identifyClient } from "../../services/clients.ts";
 import { findDeviceOf, isDeviceId } from "../../services/devices.ts";
 import { RENAMED } from "../../services/sign-in.ts";
-import { appOf } from "../apps.ts";
+import { appOfRequest } from "../apps.ts";
 import type { HttpEnv } from "../env.ts";
 import { nameDevice } from "../sign-in.ts";
 import { productOf } from "../user-agent.ts";
@@ -39,7 +39,7 @@ export function nameDeviceOf(c: Context<HttpEnv>, file: string): string {
 /** The client of a request. @param file the last part of its path, which names the device; missing if the path has none */
 export function clientOf(c: Context<HttpEnv>, file?: string): Client {
   if (file !== undefined) nameDeviceOf(c, file);
-  return identifyClient(c.get("actor"), appOf(c, "gpodder"));
+  return identifyClient(c.get("actor"), appOfRequest(c, "gpodder"));
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Context, Hono } from "hono";
 import type { App } from "../../app.ts";
 import { type Client, identifyClient } from "../../services/clients.ts";
 import { deviceOfToken } from "../../services/devices.ts";
-import { appOf } from "../apps.ts";
+import { appOfRequest } from "../apps.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
@@ -31,5 +31,5 @@ function clientOf(c: Context<HttpEnv>): Client | null {
   const { kind, id } = c.get("actor");
   if (kind !== "token" || id === null) return null;
   nameDevice(c, deviceOfToken(id));
-  return identifyClient(c.get("actor"), appOf(c, "nextcloud"));
+  return identifyClient(c.get("actor"), appOfRequest(c, "nextcloud"));
 }
