@@ -4,7 +4,6 @@ import {
   appOf,
   type Change,
   type ChangedBy,
-  HISTORY_END,
   isRemoval,
   type PastSubscription,
   readChangedBy,
@@ -183,7 +182,7 @@ export async function putBack(context: Context, actor: Actor, { by, from, to }: 
   const removed: string[] = [];
   /** Who removed each subscription last: what came back and was removed by others stays so. */
   const removers = new Map<number | null, string>();
-  for await (const changes of readChanges(context.database, { user_id, from, to: HISTORY_END.changed_at - 1 })) {
+  for await (const changes of readChanges(context.database, { user_id, from })) {
     for (const row of changes.filter(isRemoval)) {
       const remover = appOf(readChangedBy(row));
       const last = removers.get(row.subscription) ?? remover;

@@ -159,10 +159,10 @@ const listChangesBefore = statement((db, p: HistorySpan) =>
   pageBefore(db, p).select(columnsOf("history")).where("changed_at", ">=", p.from),
 );
 
-/** Reads all changes between two timestamps, newest first, each page in its own read transaction. */
-export const readChanges = (database: Database, { user_id, from, to }: Owner & { from: number; to: number }) =>
+/** Reads all changes between two timestamps, or from one on, newest first, each page in its own read transaction. */
+export const readChanges = (database: Database, { user_id, from, to }: Owner & { from: number; to?: number }) =>
   readPages(
-    { changed_at: to + 1, seq: 0 },
+    to === undefined ? END : { changed_at: to + 1, seq: 0 },
     (place, limit) => database.read((tx) => listChangesBefore(tx, { user_id, from, ...place, limit })),
     historyPosition,
   );
