@@ -16,7 +16,8 @@ let ann: TestUser;
 let bob: TestUser;
 
 beforeEach(async () => {
-  server = await openTestApp();
+  // A slow PostgreSQL takes longer for a thousand changes than a request waits by default.
+  server = await openTestApp({ database_timeout: "5m" });
   [ann, bob] = [await server.user("ann"), await server.user("bob")];
 });
 afterEach(() => server.close());
