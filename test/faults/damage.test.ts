@@ -78,14 +78,11 @@ test("a list that can't be read to its end is cut off, and the log says why", as
   const response = await fetch(`${server.url}${SINCE}`, { headers });
   expect(response.status).toBe(200);
   await expect(response.text()).rejects.toThrow();
-  const id = response.headers.get("X-Request-Id");
-  await until(() => server.log().includes(`"request_id":"${id}"`));
-  const line =
-    server
-      .log()
-      .split("\n")
-      .find((text) => text.includes(`"request_id":"${id}"`)) ?? "";
-  expect(JSON.parse(line)).toMatchObject({ level: "error", reason: ADVICE, msg: "the response was cut off" });
+  const request_id = response.headers.get("X-Request-Id");
+  // A slow machine logs the request too.
+  const lines = () => server.log().split("\n");
+  const line = await until(() => lines().find((text) => text.includes("the response was cut off")));
+  expect(JSON.parse(line)).toMatchObject({ level: "error", request_id, reason: ADVICE });
   await server.end("SIGKILL");
 });
 
