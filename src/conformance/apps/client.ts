@@ -44,6 +44,9 @@ export const scriptFor = (protocol: Identity["protocol"]): Identity => ({
   describes_device: false,
 });
 
+/** A script of the gPodder API that sends its password in a login only. */
+export const LOGIN_SCRIPT: Identity = { ...scriptFor("gpodder"), signs_in: "login" };
+
 /** The cookies of responses by their names, each as it is sent. */
 export class Cookies {
   readonly #pairs = new Map<string, string>();

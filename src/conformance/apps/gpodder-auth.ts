@@ -1,6 +1,6 @@
 // How apps of the gPodder API sign in and out.
 import { expect, expectEqual } from "../expect.ts";
-import { Cookies, requireOk, scriptFor, syncClient } from "./client.ts";
+import { Cookies, LOGIN_SCRIPT, requireOk, scriptFor, syncClient } from "./client.ts";
 import type { Demand } from "./demand.ts";
 
 const cookieOf = (headers: Headers) => new Cookies(headers).header();
@@ -12,11 +12,7 @@ export const gpodderAuthDemands: Demand[] = [
     source: "AntennaPod sends the password to login.json only",
     level: "MUST",
     async run(prober) {
-      const phone = syncClient(
-        prober,
-        { ...scriptFor("gpodder"), user_agent: "AntennaPod/3.11.4", signs_in: "login" },
-        `c-${prober.id}`,
-      );
+      const phone = syncClient(prober, { ...LOGIN_SCRIPT, user_agent: "AntennaPod/3.11.4" }, `c-${prober.id}`);
       const answer = await phone.login();
       requireOk(answer);
       expect("The response sets no cookie", answer.headers.getSetCookie().length > 0);
@@ -105,12 +101,11 @@ export const gpodderAuthDemands: Demand[] = [
     source: "AntennaPod and PinePods on two devices that sync at once: one of them gets 401",
     level: "MUST",
     async run(prober) {
-      const identity = { ...scriptFor("gpodder"), signs_in: "login" } as const;
-      const phone = syncClient(prober, identity, `c-${prober.id}-1`);
+      const phone = syncClient(prober, LOGIN_SCRIPT, `c-${prober.id}-1`);
       requireOk(await phone.login());
       // So that the second session can't be the first one again.
       await prober.clock.sleep(1100);
-      requireOk(await syncClient(prober, identity, `c-${prober.id}-2`).login());
+      requireOk(await syncClient(prober, LOGIN_SCRIPT, `c-${prober.id}-2`).login());
       requireOk(await phone.request("GET", phone.paths.devices));
     },
   },
@@ -120,8 +115,7 @@ export const gpodderAuthDemands: Demand[] = [
     source: "gPodder API, Authentication: Logout; Kasts",
     level: "SHOULD",
     async run(prober) {
-      const identity = { ...scriptFor("gpodder"), signs_in: "login" } as const;
-      const app = syncClient(prober, identity, `c-${prober.id}`);
+      const app = syncClient(prober, LOGIN_SCRIPT, `c-${prober.id}`);
       const cookie = cookieOf((await app.login()).headers);
       expect("Login sets no cookie", cookie !== null);
       requireOk(await prober.request("POST", app.paths.logout, { headers: { Cookie: cookie } }));

@@ -1,7 +1,7 @@
 // What apps demand of single requests of the gPodder API alone.
 import { z } from "zod";
 import { expect, expectEqual } from "../expect.ts";
-import { CompleteUpload, requireOk, scriptFor, syncClient, writeTime } from "./client.ts";
+import { CompleteUpload, LOGIN_SCRIPT, requireOk, syncClient, writeTime } from "./client.ts";
 import { type Demand, play } from "./demand.ts";
 import { gpodderAuthDemands } from "./gpodder-auth.ts";
 import { gpodderDeviceDemands } from "./gpodder-devices.ts";
@@ -78,8 +78,7 @@ export const gpodderDemands: Demand[] = [
     async run(prober, client) {
       const feed = prober.feed();
       await client.sendFeeds([feed], []);
-      const identity = { ...scriptFor("gpodder"), signs_in: "login" } as const;
-      const device = syncClient(prober, identity, `A.Phone_of-${prober.id}`);
+      const device = syncClient(prober, LOGIN_SCRIPT, `A.Phone_of-${prober.id}`);
       await device.signIn();
       expectEqual("add", await device.added(), [feed]);
     },
