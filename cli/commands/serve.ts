@@ -1,7 +1,7 @@
 // `podkeep serve`: runs the server.
 import { fstatSync } from "node:fs";
 import type { Command } from "commander";
-import { findStrays, findTrustInAll, findUnknownZone } from "../../src/config/problems.ts";
+import { findDoubtful, findStrays } from "../../src/config/problems.ts";
 import { programArguments } from "../../src/config/program.ts";
 import { firstStep } from "../first-step.ts";
 import { addSettings, SERVE_SETTINGS, settingsOf } from "../flags.ts";
@@ -23,11 +23,7 @@ async function serve(command: Command): Promise<void> {
     // process.stdout takes 2 MB, which a service doesn't need.
     forPeople: fstatSync(1).isCharacterDevice() && process.stdout.isTTY && !wantsJson(command),
     program: programArguments(),
-    warnings: [
-      ...findStrays(process.env),
-      ...findTrustInAll(settings.config),
-      ...findUnknownZone(settings.config, process.env["TZ"]),
-    ],
+    warnings: [...findStrays(process.env), ...findDoubtful(settings.config, process.env["TZ"])],
     firstStep: (port) => firstStep({ ...settings, config: { ...settings.config, port } }),
   });
 }

@@ -31,18 +31,21 @@ export function findProblems(
     const settings = readConfig(flags, env, files);
     // A service does not see the environment of who asks.
     const zone = files.length > 0 ? files.map(({ variables }) => variables["TZ"]).find(Boolean) : env["TZ"];
-    return {
-      settings,
-      problems: [...problems, ...findTrustInAll(settings.config), ...findUnknownZone(settings.config, zone)],
-    };
+    return { settings, problems: [...problems, ...findDoubtful(settings.config, zone)] };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return { settings: null, problems: [...problems, error.message] };
   }
 }
 
+/** What can be used, and is hardly meant. @param zone TZ, as the server sees it */
+export const findDoubtful = (config: Config, zone: string | undefined): string[] => [
+  ...findTrustInAll(config),
+  ...findUnknownZone(config, zone),
+];
+
 /** Ranges of proxies that have every address: X-Forwarded-For then counts up to its first part, which clients write. */
-export const findTrustInAll = ({ trusted_proxies }: Pick<Config, "trusted_proxies">): string[] =>
+const findTrustInAll = ({ trusted_proxies }: Pick<Config, "trusted_proxies">): string[] =>
   trusted_proxies
     .filter((range) => range.endsWith("/0"))
     .map((range) => {
@@ -51,10 +54,7 @@ export const findTrustInAll = ({ trusted_proxies }: Pick<Config, "trusted_proxie
     });
 
 /** A time zone that the runtime does not know, as those of POSIX such as CET-1CEST: it takes UTC then. */
-export function findUnknownZone(
-  { backup_schedule }: Pick<Config, "backup_schedule">,
-  zone: string | undefined,
-): string[] {
+function findUnknownZone({ backup_schedule }: Pick<Config, "backup_schedule">, zone: string | undefined): string[] {
   if (backup_schedule === undefined || !zone || isZone(zone.replace(/^:/, ""))) return [];
   const schedule = envNameOf("backup_schedule");
   return [`TZ="${zone}" is not the name of a time zone, so ${schedule} counts in UTC (example: Europe/Berlin)`];
