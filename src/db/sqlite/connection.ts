@@ -74,9 +74,10 @@ export class SqliteConnection {
   /** Gives the error that callers get: "unavailable" if the disk is full, locked, read-only or failing. */
   translate(error: unknown): unknown {
     const code = codeOf(error);
-    if (isDamage(error) || code.startsWith("SQLITE_IOERR")) this.markBroken();
-    if (!isDamage(error) && !/^SQLITE_(BUSY|FULL|IOERR|READONLY|CANTOPEN|NOMEM|PROTOCOL)/.test(code)) return error;
-    const reason = isDamage(error) ? DAMAGED : reasonOf(error);
+    const isDamaged = isDamage(error);
+    if (isDamaged || code.startsWith("SQLITE_IOERR")) this.markBroken();
+    if (!isDamaged && !/^SQLITE_(BUSY|FULL|IOERR|READONLY|CANTOPEN|NOMEM|PROTOCOL)/.test(code)) return error;
+    const reason = isDamaged ? DAMAGED : reasonOf(error);
     return new DomainError("unavailable", `The database can't be used now: ${reason}`, {
       retry_after: 5,
       cause: error,
