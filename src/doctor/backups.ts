@@ -24,8 +24,7 @@ export function checkBackups(config: Config, now: number): Finding {
     return problem(ABOUT, detail, codeOf(refusal) === "EACCES" ? `Mount its disk, if it has one. ${advice}` : advice);
   }
   const latest = latestBackup(config, now)?.created_at ?? null;
-  const none = listBackups(config.backup_dir, now).length > 0 ? "all are dated in the future" : "no backups";
-  const newest = latest === null ? none : `the newest is from ${new Date(latest).toISOString()}`;
+  const newest = latest === null ? describeNone(config, now) : `the newest is from ${new Date(latest).toISOString()}`;
   const due = lastScheduled(config, now - LONGEST);
   if (due !== null && (latest ?? 0) < due) {
     const advice = 'Restart the server; if that makes none, search its log for "backup failed"';
@@ -35,6 +34,9 @@ export function checkBackups(config: Config, now: number): Finding {
   if (!isOld) return ok(ABOUT, newest);
   return warning(ABOUT, newest, 'Set PODKEEP_BACKUP_SCHEDULE="30 3 * * *", or run podkeep backup create');
 }
+
+const describeNone = ({ backup_dir }: Config, now: number) =>
+  listBackups(backup_dir, now).length > 0 ? "all are dated in the future" : "no backups";
 
 function adviseOn(refusal: Error): string {
   if (isDiskFull(refusal)) return "Free some space: old backups, logs, packages";
