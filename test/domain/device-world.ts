@@ -285,14 +285,13 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
         : [];
     const before = [...one.overridden, ...(doubtful.get(one) ?? [])];
     const arrived = await one.sync(luck, async () => {
-      const listed = await server.subscribed();
+      const listed = one.kind === "kasts" ? await server.subscribed() : null;
       await during();
       // An app that keeps its own change although it was told otherwise decides nothing new.
       decisions.disturb(one.overridden);
       // Kasts uploads what was on the list, in this spelling, too: that decides nothing against what changed since.
-      const isListed = (held: string) => one.received(listed.get(feedOf(held)) ?? "") === held;
-      const isNews = (held: string) => !isListed(held) || !decisions.changedSince(counts, held);
-      decisions.disturb(one.kind === "kasts" ? whole.filter(isNews) : whole);
+      const isListed = (held: string) => one.received(listed?.get(feedOf(held)) ?? "") === held;
+      decisions.disturb(whole.filter((held) => !isListed(held) || !decisions.changedSince(counts, held)));
     });
     if (!arrived) {
       if (one.habits.sendsFirst && luck?.lost === "get") missed.set(one, decisions.snapshot());
