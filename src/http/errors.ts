@@ -52,3 +52,19 @@ function readKnown(error: unknown): DomainError | null {
   if (!(error instanceof HTTPException)) return null;
   return new DomainError("invalid", error.message, { details: [`body: ${error.message}`] });
 }
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/**
+ * The error for a request that none of a protocol's routes took. If the path has routes of other methods, it is 405 and
+ * names them in Allow (RFC 9110, section 15.5.6).
+ */
+export function refuseUnknown(http: Hono<HttpEnv>, c: Context<HttpEnv>): DomainError {
+  const hasRoute = (method: string) =>
+    http.router.match(method, c.req.path)[0].some(([[, route]]) => route.method === method);
+  const allowed = METHODS.filter(hasRoute);
+  if (allowed.length === 0) return new DomainError("not_found", "No such path");
+  if (allowed[0] === "GET") allowed.unshift("HEAD");
+  c.header("Allow", allowed.join(", "));
+  return new DomainError("method_not_allowed", "Method not allowed");
+}

@@ -2,9 +2,9 @@
 import type { Context, Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { App } from "../app.ts";
-import { DomainError, type ErrorCode } from "../errors.ts";
+import type { DomainError, ErrorCode } from "../errors.ts";
 import type { HttpEnv } from "./env.ts";
-import { respondToErrors } from "./errors.ts";
+import { refuseUnknown, respondToErrors } from "./errors.ts";
 import { BASIC_CHALLENGE } from "./sign-in.ts";
 
 const STATUSES: Record<ErrorCode, ContentfulStatusCode> = {
@@ -24,7 +24,7 @@ const STATUSES: Record<ErrorCode, ContentfulStatusCode> = {
 
 /** Adds a protocol's responses to errors and unknown paths: the status, and a message as JSON. */
 export function serveErrors(http: Hono<HttpEnv>, app: App): void {
-  http.notFound((c) => respond(new DomainError("not_found", "No such path"), c));
+  http.notFound((c) => respond(refuseUnknown(http, c), c));
   respondToErrors(http, app.log, respond);
 }
 

@@ -600,6 +600,23 @@ test("a token that may only read gets 403 for uploads, and reads", async () => {
   expect((await app("POST", episodes, [])).status).toBe(403);
 });
 
+test("another method on a path is 405, with those that it has", async () => {
+  const app = appOf("gPodder/3");
+  for (const [method, path, allowed] of [
+    ["PUT", subscriptions, "HEAD, GET, POST"],
+    ["POST", "/subscriptions/ann/phone.json", "HEAD, GET, PUT"],
+    ["DELETE", episodes, "HEAD, GET, POST"],
+    ["GET", "/api/2/auth/ann/login.json", "POST"],
+  ] as const) {
+    const { status, body, headers } = await app(method, path);
+    expect({ status, body, allow: headers.get("Allow") }).toEqual({
+      status: 405,
+      body: { message: "Method not allowed" },
+      allow: allowed,
+    });
+  }
+});
+
 test("what is not there is 404 as JSON, and what can't be read 400", async () => {
   const app = appOf("gPodder/3");
   for (const path of [

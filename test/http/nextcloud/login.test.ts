@@ -285,6 +285,15 @@ test("polls with anything else are 404", async () => {
   expect((await post("/index.php/login/v2/poll", "a".repeat(20_000))).status).toBe(413);
 });
 
+test("another method on a path is 405, with those that it has", async () => {
+  const { status, body, headers } = await server.send("GET", "/index.php/login/v2/poll");
+  expect({ status, body, allow: headers.get("Allow") }).toEqual({
+    status: 405,
+    body: { message: "Method not allowed" },
+    allow: "POST",
+  });
+});
+
 test("an unknown path is 404 as JSON", async () => {
   expect(await server.send("GET", "/index.php/apps/else")).toMatchObject({
     status: 404,
