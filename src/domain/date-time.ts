@@ -21,8 +21,9 @@ export function parseDateTime(text: string): number | null {
   return date.setUTCHours(hour, minute - offset, second, milliseconds);
 }
 
-const EARLIEST = Date.parse("0000-01-01T00:00:00Z");
+/** Python, so gPodder, has no year 0, and drops all actions of a response for one time of it. */
+const EARLIEST = Date.parse("0001-01-01T00:00:00Z");
 const LATEST = Date.parse("9999-12-31T23:59:59.999Z");
 
-/** Whether RFC 3339 can write a time in UTC, so in four digits of a year. @param time Unix milliseconds */
+/** Whether all apps can read a time in UTC: its year is from 1 to 9999. @param time Unix milliseconds */
 export const isWritable = (time: number): boolean => time >= EARLIEST && time <= LATEST;

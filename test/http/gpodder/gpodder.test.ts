@@ -235,19 +235,23 @@ test.each(["", "&aggregated=true"])(
   },
 );
 
-test.each(["-1e300", "-1e16", "1e300", '"0000-01-01T00:00:00+10:00"', '"9999-12-31T23:00:00-10:00"'])(
-  "an action with the impossible time %s counts from its arrival, and every device reads it",
-  async (time) => {
-    const sent = { podcast: A, episode: `${A}/1.mp3`, action: "play", position: 5, total: 9 };
-    const body = JSON.stringify([{ ...sent, timestamp: 0 }]).replace(":0}", `:${time}}`);
-    expect((await appOf("AntennaPod/3.5.0")("POST", episodes, body)).status).toBe(200);
-    const { status, body: read } = await appOf("Kasts/1.0")("GET", `${episodes}?since=0`);
-    expect({ status, actions: read.actions }).toEqual({
-      status: 200,
-      actions: [{ ...sent, timestamp: "2026-01-01T00:00:00", started: 0 }],
-    });
-  },
-);
+test.each([
+  "-1e300",
+  "-1e16",
+  "1e300",
+  '"0000-01-01T00:00:00+10:00"',
+  '"0001-01-01T00:00:00+02:00"',
+  '"9999-12-31T23:00:00-10:00"',
+])("an action with the impossible time %s counts from its arrival, and every device reads it", async (time) => {
+  const sent = { podcast: A, episode: `${A}/1.mp3`, action: "play", position: 5, total: 9 };
+  const body = JSON.stringify([{ ...sent, timestamp: 0 }]).replace(":0}", `:${time}}`);
+  expect((await appOf("AntennaPod/3.5.0")("POST", episodes, body)).status).toBe(200);
+  const { status, body: read } = await appOf("Kasts/1.0")("GET", `${episodes}?since=0`);
+  expect({ status, actions: read.actions }).toEqual({
+    status: 200,
+    actions: [{ ...sent, timestamp: "2026-01-01T00:00:00", started: 0 }],
+  });
+});
 
 const played = { podcast: A, episode: `${A}/1.mp3`, action: "play", timestamp: "2025-12-31T00:00:00", position: 5 };
 
