@@ -197,7 +197,9 @@ export const SyncPage = z
     results: z.array(
       z.object({
         type: z.literal("subscription"),
-        last_updated: date_time.meta({ description: "When the server got the change; unique, rising" }),
+        last_updated: date_time.meta({
+          description: "When the server got the change; rising, one for a change of two subscriptions",
+        }),
         data: Entity,
       }),
     ),
