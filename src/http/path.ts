@@ -16,12 +16,13 @@ function pathOf(request: Request): string {
  */
 export function createPathReader(base: string, isRoute: (path: string) => boolean): (request: Request) => string {
   if (base === "") return pathOf;
+  const kept = pathOf(new Request(`http://localhost${base}`));
   let keeps: boolean | undefined;
   return (request) => {
-    keeps ??= !isRoute(base);
+    keeps ??= !isRoute(kept);
     const path = pathOf(request);
     if (!keeps) return path;
-    if (path === base) return "/";
-    return path.startsWith(`${base}/`) ? path.slice(base.length) : path;
+    if (path === kept) return "/";
+    return path.startsWith(`${kept}/`) ? path.slice(kept.length) : path;
   };
 }

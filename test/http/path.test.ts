@@ -33,6 +33,17 @@ test("the servers of openapi.json are below the public URL's path, because clien
   expect(await servers()).toEqual([{ url: "/podkeep/v1" }, { url: "/podkeep" }]);
 });
 
+test.each(["podkeep", "my%20podcasts", "m%C3%BCsik", "müsik"])(
+  "a proxy may pass the path of the public URL on, or strip it: %s",
+  async (path) => {
+    await server.close();
+    server = await openTestApp({ public_url: `https://pods.example/${path}` });
+    user = await server.user();
+    expect((await user.request("GET", `/${path}/v1/subscriptions`)).status).toBe(200);
+    expect((await user.request("GET", "/subscriptions")).status).toBe(200);
+  },
+);
+
 test("links have the plain path", async () => {
   const { body } = await user.request("GET", "//v1/subscriptions/?per_page=1");
   expect(body.next).toStartWith(`${ORIGIN}/v1/subscriptions?`);
