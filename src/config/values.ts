@@ -117,7 +117,8 @@ export const url: Read<string> = (text) => {
   if (!parsed || !/^https?:$/.test(parsed.protocol)) throw new Error(`is not an http or https URL ${EXAMPLE}`);
   const more = /^[^/]*\/\/[^/?#@]*(\/[^?#]*)?$/;
   check(more.test(parsed.href), `has more than scheme, host, port and path ${EXAMPLE}`);
-  return parsed.href.replace(/\/+$/, "");
+  // The page links to paths below it: two slashes at their start would begin a host.
+  return parsed.origin + parsed.pathname.replace(/\/{2,}/g, "/").replace(/\/$/, "");
 };
 
 /**

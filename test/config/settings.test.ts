@@ -161,11 +161,13 @@ test("a settings file comes after the environment, and is named as the source an
   );
 });
 
-test("a public URL is taken as browsers write it, without slashes at its end", () => {
+test("a public URL is taken as browsers write it, without doubled slashes and those at its end", () => {
   const urlOf = (public_url: string) => readConfig({ public_url }, {}).config.public_url;
   expect(urlOf("HTTPS://Pods.example:443/a/")).toBe("https://pods.example/a");
   expect(urlOf("http://[::1]:8042")).toBe("http://[::1]:8042");
   expect(urlOf("https://pods.example/@ann")).toBe("https://pods.example/@ann");
+  expect(urlOf("https://pods.example//a//b//")).toBe("https://pods.example/a/b");
+  expect(urlOf("https://pods.example//")).toBe("https://pods.example");
 });
 
 test("durations are a number and a unit", () => {
