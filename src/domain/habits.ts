@@ -9,6 +9,8 @@ export interface Habits {
    * after its next start or sign-in. The last two take until a later sync.
    */
   echoes: "never" | "at once" | "once accepted" | "after a start";
+  /** Whether all that the app uploads was done before its last GET, or echoes an earlier one. */
+  uploadsOlder: boolean;
   /** Whether the app reports all that it held before when it asks for everything again. */
   reportsAll: boolean;
   /** Whether the app asks for everything at each sync, although it keeps its list. */
@@ -68,6 +70,7 @@ export interface Habits {
 export const NO_HABITS: Habits = {
   mistakesOwn: false,
   echoes: "never",
+  uploadsOlder: false,
   reportsAll: false,
   asksAll: false,
   reportsNews: false,

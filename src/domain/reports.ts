@@ -44,7 +44,7 @@ export interface Known {
   added: ReadonlySet<string | number>;
   /** Identifies the subscription that a feed leads to. */
   leadsTo(feed: string): number | undefined;
-  /** Feeds that subscribed podcasts have left since the client was sent anything: it can't be obeying that. */
+  /** Feeds that subscribed podcasts have left, and the client can't be obeying that. */
   moved: ReadonlySet<string>;
   /** By feed: whether it was on the list when the client's last GET began, or ended if it was for everything. */
   wasListed: ReadonlyMap<string, boolean>;

@@ -12,6 +12,7 @@ const GPODDER: Partial<Habits> = {
   mistakesOwn: true,
   // my.py: queues what its user accepts as own actions (run).
   echoes: "once accepted",
+  uploadsOlder: true,
   // my.py, on_subscribe: queues what its user adds, and takes its removal off the queue.
   reportsNews: true,
   // model.py: finds podcasts by the exact URL.
@@ -79,6 +80,8 @@ const APPS: Record<string, Row> = {
     needsDuration: true,
   },
   kasts: {
+    // syncjob.cpp, syncSubscriptions: reads what it uploads before it asks, and logs nothing of what it applies.
+    uploadsOlder: true,
     // sync.cpp, "Fetch": uploads all feeds.
     reportsAll: true,
     // sync.cpp, storeAddFeedAction: queues what its user adds.
@@ -100,7 +103,7 @@ const APPS: Record<string, Row> = {
   },
   gpodder: GPODDER,
   // A library: it queues nothing.
-  mygpoclient: { ...GPODDER, echoes: "never", reportsNews: false },
+  mygpoclient: { ...GPODDER, echoes: "never", uploadsOlder: false, reportsNews: false },
   pinepods: {
     // tasks.rs: compares with the list of its last sync.
     mistakesOwn: true,

@@ -63,7 +63,7 @@ export async function uploadFeedList(context: Context, actor: Actor, client: Cli
     throw new DomainError("invalid", "The list has no URL");
   }
   // A whole list is what its user has now, and nothing that was queued.
-  const habits = { ...client.habits, echoes: "never", reportsNews: false } as const;
+  const habits = { ...client.habits, echoes: "never", uploadsOlder: false, reportsNews: false } as const;
   const list = feeds.map(({ hash, feed_url }) => ({ feed: hash, feed_url }));
   const readReports = async (user: UserTx) => {
     const held = byFeed(await listHoldings(user.tx, { user_id: user.user_id, client: client.id }));

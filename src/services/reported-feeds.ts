@@ -1,5 +1,5 @@
 // What the reports of a device are compared with: feeds as they are listed, and as they were.
-import { currentListing, type Listing, leftListing } from "../domain/device-list.ts";
+import { currentListing, type Holdings, type Listing, leftListing } from "../domain/device-list.ts";
 import { type FeedUrl, hashFeedUrl } from "../domain/feed-url.ts";
 import type { Habits } from "../domain/habits.ts";
 import { type Change, statusOf, undoChanges, type What } from "../domain/history.ts";
@@ -46,7 +46,9 @@ export async function readKnown(
   const reversed = client && isCompared ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
   // Who echoes at once has asked just before, and may obey what a full disk kept from being noted as sent.
   const mayObey = sent === 0 || habits.echoes === "at once";
-  const left = mayObey ? [] : reports.filter((one) => isLeft(one, listings.get(one.feed), sent));
+  // What its user did before it asked obeys nothing that it was sent then.
+  const unobeyed = habits.uploadsOlder && isCertain ? knew : sent;
+  const left = mayObey ? [] : reports.filter((one) => isLeft(one, listings.get(one.feed), unobeyed));
   // Only for these the past is read: it may be long.
   const isRead = left.length > 0 || reversed.length > 0;
   const later = isRead ? await readLater(user, isCertain ? knew : sent, earlier) : earlier;
@@ -59,7 +61,7 @@ export async function readKnown(
     habits,
     leadsTo,
     added: addedIn(reports, leadsTo),
-    moved: findMoved(set, left, later, sent),
+    moved: new Set([sent, unobeyed].flatMap((after) => findMoved(set, left, holdings, later, after))),
     holdings,
     wasListed: pastOf(set, reversed, later),
     spellings: await readSpellings(tx, user_id, cursor, feeds.keys()),
@@ -91,26 +93,34 @@ async function readLater(
   return { after, clock: clock(), changes: [...news, ...known.changes] };
 }
 
-/** Whether a report removes a feed that its subscription has left since the client was sent anything. */
-const isLeft = ({ subscribed }: Report, listing: Listing | undefined, sent: Millis): boolean =>
-  !subscribed && listing?.state === "left" && listing.changed > sent;
+/** Whether a report removes a feed that its subscription has left after a time. */
+const isLeft = ({ subscribed }: Report, listing: Listing | undefined, after: Millis): boolean =>
+  !subscribed && listing?.state === "left" && listing.changed > after;
 
 /**
- * Finds the feeds that subscribed podcasts have left since the client was sent anything. One that was merged or removed
- * in between is another podcast, or another decision.
+ * Finds the feeds that subscribed podcasts have left after a time. One that was merged or removed in between is another
+ * podcast, or another decision; one that the client has reported as removed since, it reports again.
  */
-function findMoved(set: WorkingSet, left: Report[], later: LaterChanges | null, sent: Millis): Set<string> {
-  if (left.length === 0 || later === null) return new Set();
-  const unsent = later.changes.filter(({ changed_at }) => changed_at > sent);
-  const changesOf = Map.groupBy(unsent, ({ subscription, merged_into }) => merged_into ?? subscription);
+function findMoved(
+  set: WorkingSet,
+  left: Report[],
+  holdings: Holdings,
+  later: LaterChanges | null,
+  after: Millis,
+): string[] {
+  if (left.length === 0 || later === null) return [];
+  const since = later.changes.filter(({ changed_at }) => changed_at > after);
+  const changesOf = Map.groupBy(since, ({ subscription, merged_into }) => merged_into ?? subscription);
   const hasMoved = ({ feed }: Report) => {
     const subscription = set.byFeed(feed);
     if (!subscription || statusOf(subscription) !== "subscribed") return false;
+    const holding = holdings.get(feed);
+    if (holding?.reported === false && (holding.reported_at ?? 0) > after) return false;
     const own = changesOf.get(subscription.id) ?? [];
     const first = own.findLast(({ what }) => what === "moved");
     return own.every(({ what }) => ADDRESS.has(what)) && hashFeedUrl(first?.before ?? "") === feed;
   };
-  return new Set(left.filter(hasMoved).map(({ feed }) => feed));
+  return left.filter(hasMoved).map(({ feed }) => feed);
 }
 
 /** Changes of what a subscription is called, and not of whether it is subscribed. */

@@ -354,7 +354,11 @@ export class Server implements SyncServer {
 
   put(client: string, urls: Iterable<string>, habits: Habits): number {
     const whole = [...urls].map((feed_url) => ({ feed: feedOf(feed_url), feed_url }));
-    return this.upload(client, this.rules.reportsOf(whole, this.holdingsOf(client)), { ...habits, echoes: "never" });
+    return this.upload(client, this.rules.reportsOf(whole, this.holdingsOf(client)), {
+      ...habits,
+      echoes: "never",
+      uploadsOlder: false,
+    });
   }
 
   list(client: string, habits: Habits): string[] {
@@ -368,10 +372,11 @@ export class Server implements SyncServer {
   }
 
   /** Whether the subscription of a feed that is removed has left it since, and nothing else. */
-  private hasMoved({ feed, subscribed }: Report, sent: number): boolean {
+  private hasMoved({ feed, subscribed }: Report, holding: Holding | undefined, after: number): boolean {
     const row = this.feeds.get(feed);
-    if (subscribed || sent === 0 || !row?.left || row.left.at <= sent || !row.subscription.subscribed) return false;
-    const own = this.log.filter(({ id, at }) => id === row.subscription.id && at > sent);
+    if (subscribed || !row?.left || row.left.at <= after || !row.subscription.subscribed) return false;
+    if (holding?.reported === false && (holding.reported_at ?? 0) > after) return false;
+    const own = this.log.filter(({ id, at }) => id === row.subscription.id && at > after);
     return own.every(({ from }) => from !== null) && own[0]?.from === feed;
   }
 
@@ -399,7 +404,11 @@ export class Server implements SyncServer {
     }
     const leadsTo = (feed: string) => this.find(feed)?.id;
     const added = addedIn(reports, leadsTo);
-    const left = habits.echoes === "at once" ? [] : reports.filter((report) => this.hasMoved(report, sent));
+    const mayObey = sent === 0 || habits.echoes === "at once";
+    const unobeyed = habits.uploadsOlder && until !== null ? [sent, until] : [sent];
+    const left = mayObey
+      ? []
+      : reports.filter((one) => unobeyed.some((after) => this.hasMoved(one, holdings.get(one.feed), after)));
     const moved = new Set(left.map(({ feed }) => feed));
     const spellings = this.spellingsOf(client);
     const known = {

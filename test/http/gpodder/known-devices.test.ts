@@ -244,6 +244,9 @@ const BEFORE_REMOVAL: [string, boolean, (patch: (body: object) => Promise<unknow
   ],
   ["moved to the URL of another podcast", true, (patch) => patch({ new_feed_url: OWN })],
 ];
+/** What an app adds to a timestamp. */
+const nextOf = (agent: string) => Number(agent.startsWith("Kasts"));
+
 test.each(BEFORE_REMOVAL)(
   "of a podcast that %s, a device that was not sent that removes it: %p",
   async (_, on, act) => {
@@ -258,16 +261,35 @@ test.each(BEFORE_REMOVAL)(
   },
 );
 
+const ASKING_FIRST = ["Kasts/24.12", "gPodder/3.11.1"].flatMap((agent) =>
+  BEFORE_REMOVAL.map(([what, on, act]) => [agent, what, on, act] as const),
+);
+test.each(ASKING_FIRST)(
+  "%s's user has removed a podcast that %s, and the app asks before it uploads that: %p",
+  async (agent, _, on, act) => {
+    const app = appOf(await ann.another(), agent);
+    const get = async (since: number): Promise<number> => (await app.get(since)).timestamp + nextOf(agent);
+    let since = await get(0);
+    await app.post([X, OWN]);
+    since = await get(since);
+    const { guid } = (await ann.changes()).find((item) => item.feed_url === X);
+    await act((body) => ann.request("PATCH", `/subscriptions/${guid}`, body));
+    await get(since);
+    await app.post([], [X]);
+    expect((await ann.request("GET", `/subscriptions/${guid}`)).body.is_subscribed).toBe(on);
+  },
+);
+
 test.each(["Kasts/24.12", "AntennaPod/3.9.0"])(
   "a podcast that moved stays if %s obeys that, or moves it too",
   async (agent) => {
     const { phone, since } = await syncPhone(agent);
     await phone.post([X]);
     const { guid } = (await ann.changes()).find((item) => item.feed_url === X);
-    const told = await phone.get(since);
+    const told = await phone.get(since + nextOf(agent));
     await ann.request("PATCH", `/subscriptions/${guid}`, { new_feed_url: MOVED });
     await phone.post([MOVED], [X]);
-    expect((await phone.get(told.timestamp)).remove).toContain(X);
+    expect((await phone.get(told.timestamp + nextOf(agent))).remove).toContain(X);
     await phone.post([], [X]);
     expect((await ann.request("GET", `/subscriptions/${guid}`)).body.is_subscribed).toBe(true);
   },
