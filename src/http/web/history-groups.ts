@@ -1,5 +1,12 @@
 // Changes of one app that belong together: a sync, or a few in a row.
-import { type ChangedBy, HISTORY_END, type HistoryPosition, isRemoval, type What } from "../../domain/history.ts";
+import {
+  appOf,
+  type ChangedBy,
+  HISTORY_END,
+  type HistoryPosition,
+  isRemoval,
+  type What,
+} from "../../domain/history.ts";
 import type { HistoryEntry } from "../../services/history.ts";
 import { takeTurns } from "../../turns.ts";
 
@@ -17,6 +24,8 @@ export interface ChangeGroup {
   changes: HistoryEntry[];
   /** Ids of the subscriptions that were removed. */
   removed: Set<number>;
+  /** Those of them that no other app has removed since, as far as the changes before tell. */
+  returnable: Set<number>;
   /** Subscribed podcasts that a restored backup did not have. */
   lost: number;
 }
@@ -48,6 +57,7 @@ const newGroup = ({ by, at, changed_at }: HistoryEntry): ChangeGroup => ({
   counts: new Map(),
   changes: [],
   removed: new Set(),
+  returnable: new Set(),
   lost: 0,
 });
 
@@ -61,6 +71,8 @@ export async function groupChanges(
 ): Promise<GroupedPage> {
   const giveTurn = takeTurns();
   const groups: ChangeGroup[] = [];
+  /** Which app removed each subscription last. */
+  const removers = new Map<number, string>();
   let listed = 0;
   for (let last = after; ; ) {
     const changes = await read(last);
@@ -72,6 +84,7 @@ export async function groupChanges(
         groups.push(group);
       }
       addChange(group, change, listed < size);
+      addRemoval(group, change, removers);
       listed++;
       last = change;
     }
@@ -85,7 +98,15 @@ function addChange(group: ChangeGroup, change: HistoryEntry, isListed: boolean):
   group.begun_at = at;
   group.from = changed_at;
   group.counts.set(what, (group.counts.get(what) ?? 0) + 1);
-  if (isRemoval(change) && change.subscription !== null) group.removed.add(change.subscription);
   group.lost += Number(isLost(change));
   if (isListed) group.changes.push(change);
+}
+
+function addRemoval(group: ChangeGroup, change: HistoryEntry, removers: Map<number, string>): void {
+  const { subscription, by } = change;
+  if (!isRemoval(change) || subscription === null) return;
+  group.removed.add(subscription);
+  const app = appOf(by);
+  if (!removers.has(subscription)) removers.set(subscription, app);
+  if (removers.get(subscription) === app) group.returnable.add(subscription);
 }

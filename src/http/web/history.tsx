@@ -65,7 +65,7 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
       noticeOf(c.req.query("done"), texts.history.putBackDone) ??
       noticeOf(c.req.query("restored"), texts.history.restored);
     const podcast = guid === undefined ? undefined : { guid, name: await findName(app, actor, guid) };
-    const removed = page.groups.flatMap((group) => [...group.removed]);
+    const returnable = page.groups.flatMap((group) => [...group.returnable]);
     const props = {
       next,
       after,
@@ -73,7 +73,7 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
       podcast,
       notice,
       changers: await listChangers(app, actor),
-      missing: await findUnsubscribed(app, actor, removed),
+      missing: await findUnsubscribed(app, actor, returnable),
     };
     return show(c, <HistoryPage groups={page.groups} {...props} />);
   });

@@ -20,7 +20,7 @@ interface HistoryProps {
   podcast: { guid: string; name: string } | undefined;
   /** Who made changes lately. */
   changers: ChangedBy[];
-  /** Ids of removed subscriptions that are not subscribed now. */
+  /** Ids of returnable subscriptions that are not subscribed now. */
   missing: Set<number>;
   notice: string | null;
 }
@@ -54,7 +54,7 @@ export function HistoryPage(props: HistoryProps) {
       {groups.length === 0 && <p class="muted">{by || podcast ? text.noneFound : text.none}</p>}
       <ul class="rows">
         {groups.map((group) => (
-          <Group group={group} isMissing={[...group.removed].some((id) => missing.has(id))} />
+          <Group group={group} isMissing={[...group.returnable].some((id) => missing.has(id))} />
         ))}
       </ul>
       {next && (
@@ -79,7 +79,7 @@ function Filter({ by, podcast, apps }: Pick<HistoryProps, "by" | "podcast"> & { 
   );
 }
 
-/** @param isMissing whether a podcast that was removed is not subscribed now */
+/** @param isMissing whether a podcast that can be put back is not subscribed now */
 function Group({ group, isMissing }: { group: ChangeGroup; isMissing: boolean }) {
   const { by, at, from, to, counts, changes, lost } = group;
   const { canWrite } = useFrame();
