@@ -85,10 +85,12 @@ async function* streamActions(
   user_id: number,
   identified: Client | null,
   client: Client | null,
-  { feed_url, aggregated }: ActionQuery,
-  { start, own, clock: end }: SyncWindow,
+  { since, feed_url, aggregated }: ActionQuery,
+  { start, own, clock }: SyncWindow,
 ): AsyncGenerator<ToldAction[]> {
   const except = exceptOwn(identified, own);
+  // What arrives anew while everything is read comes twice rather than later: who asks for everything may not ask again.
+  const end = since === 0 ? Number.MAX_SAFE_INTEGER : clock;
   const readPage = (after: number) =>
     database.read(async (tx) => {
       const arrivals = { user_id, start: after, end, client: except, limit: PAGE };

@@ -670,6 +670,16 @@ test("thousands of actions come in pages, once each and with other requests in b
   expect(ended).toEqual(["another request", "all pages"]);
 });
 
+test("who asks for everything receives all positions, though another device is being sent them again", async () => {
+  const guid = await subscribe(A);
+  await upload(clientOf("phone"), play(42, { feed_url: A, sent_at: 1000 }));
+  const script = clientOf("script", "Script");
+  const { timestamp, pages } = await readActions(podkeep.app, ann, script, EVERYTHING);
+  for (const is_subscribed of [false, true]) await patchSubscription(podkeep.app, ann, guid, { is_subscribed });
+  expect((await Array.fromAsync(pages ?? [])).flat()).toMatchObject([{ position: 42 }]);
+  expect((await read(script, { since: timestamp })).actions).toMatchObject([{ position: 42 }]);
+});
+
 test("a podcast of a thousand episodes comes to its last action, however many of others arrived in between", async () => {
   const long = (n: number) => play(n + 1, { episode_url: `https://feed.example/${n}.mp3`, sent_at: 1000 });
   const others = Array.from({ length: 5300 }, (_, n) =>
