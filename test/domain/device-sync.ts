@@ -594,6 +594,18 @@ export class Device {
     this.backup = null;
   }
 
+  /** The app is installed again, with the same device id and token. */
+  reinstall(): void {
+    this.since = 0;
+    for (const urls of [this.urls, this.added, this.removed, this.last, this.notTapped, this.unmarked]) urls.clear();
+    this.accepted = { add: new Set(), remove: new Set() };
+    this.reported.clear();
+    this.overridden = [];
+    this.postedBack = [];
+    this.reversed = [];
+    this.backup = null;
+  }
+
   /** gPodder's "upload subscription list". */
   async uploadList(): Promise<void> {
     await this.server.put(this.name, this.urls, this.habits);

@@ -18,7 +18,7 @@ export type Step =
   | { do: "tap"; device: number; feed: number; spelling: number; quick: boolean }
   | { do: "sync"; device: number; luck: Luck; between: Step[]; beside?: Beside }
   | { do: "redirect"; device: number; feed: number }
-  | { do: "list" | "backup" | "restore" | "forget" | "twin"; device: number }
+  | { do: "list" | "backup" | "restore" | "reinstall" | "forget" | "twin"; device: number }
   | { do: "renew"; device: number; revoked: boolean }
   | { do: "restore server" }
   | { do: "listen"; device: number; feed: number; under: number; episode: number; finishes?: boolean }
@@ -89,6 +89,7 @@ const between = fc.array(fc.oneof(...plain), { maxLength: 3 });
 const rare: { weight: number; arbitrary: fc.Arbitrary<Step> }[] = [
   { weight: 1, arbitrary: step("list", fc.record({ device })) },
   { weight: 1, arbitrary: step("backup", fc.record({ device })) },
+  { weight: 1, arbitrary: step("reinstall", fc.record({ device })) },
   { weight: 1, arbitrary: step("restore", fc.record({ device })) },
   { weight: 1, arbitrary: step("forget", fc.record({ device })) },
   { weight: 1, arbitrary: step("redirect", fc.record({ device, feed })) },
@@ -211,6 +212,12 @@ class Decisions {
     this.hears(device, group, this.counts.get(group) ?? 0);
   }
 
+  /** A device knows nothing any more, and has nothing to send. */
+  forget(device: Device): void {
+    this.heard.delete(device);
+    this.unsent.delete(device);
+  }
+
   send(device: Device): void {
     this.unsent.delete(device);
   }
@@ -253,6 +260,8 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
   const unknown = new Map<Device, { restored: boolean }>();
   /** What gPodder posted back when it did, and may count as its user's change. */
   const doubtful = new Map<Device, string[]>();
+  /** Devices whose app was installed again, and has not synced since. */
+  const reinstalled = new Set<Device>();
   // What two devices with one id hold is kept as one: in one spelling.
   const hasTwins = steps.some((one) => one.do === "twin");
   const isRestored = steps.some((one) => one.do === "restore server");
@@ -298,6 +307,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       return;
     }
     missed.delete(one);
+    reinstalled.delete(one);
     decisions.hear(one, counts);
     if (one.added.size + one.removed.size === 0) decisions.send(one);
     // Posting back is no change, but may undo one that was made since the GET, or the user's own before.
@@ -356,6 +366,8 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       // A URL that the subscription has left means it, but decides nothing against its present one; nor does one of two.
       if (remains || (await server.hasLeft(feedOf(url(one.feed, 0))))) decisions.begin(on, url(one.feed, 0));
       else decisions.decide(on, url(one.feed, 0), held === undefined);
+      // Nothing tells it from what the server was told by this device before.
+      if (reinstalled.has(on)) decisions.begin(on, url(one.feed, 0));
       if (held) {
         on.unsubscribe(held);
         others?.drop(on);
@@ -386,6 +398,15 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
         on.signIn();
         others?.restart(on, "queue");
       }
+    } else if (one.do === "reinstall") {
+      if (hasTwins) return;
+      decisions.disturb(ALL);
+      on.reinstall();
+      decisions.forget(on);
+      doubtful.delete(on);
+      missed.delete(on);
+      others?.restart(on, "all");
+      reinstalled.add(on);
     } else if (one.do === "redirect") on.redirect(feedOf(url(one.feed, 0)));
     else if (one.do === "twin") {
       // A phone's backup is restored on another one. Known limits: apps that send their own time, Kasts with a restored server.
@@ -403,7 +424,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       others?.restart(on, "all");
     } else if (on.kind === "rhythmbox") {
       on.start();
-    } else if (on.kind === "gpodder") {
+    } else if (on.kind === "gpodder" && !reinstalled.has(on)) {
       decisions.disturb([...on.urls, ...on.removed]);
       await on.uploadList();
     }
