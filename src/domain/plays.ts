@@ -136,6 +136,16 @@ function isKnown({ ended_at, started, position: end }: Play, { at, position }: P
 }
 
 /**
+ * Whether there was no time to listen to it again since the play that has it ended: if the client's clock is ahead, and
+ * another app was there in between, the time of what it uploads again is read as a later one.
+ */
+function isTooSoon({ ended_at, started: from, position: to }: Play, report: PlayReport): boolean {
+  const { at, started, position: end } = report;
+  if (started === null || end === null || from === null || to === null || !saysLength(report)) return false;
+  return from <= started && end <= to && (at - ended_at) * FASTEST < (end - started) * 1000;
+}
+
+/**
  * Where a report began, in seconds. If the app can't say: where the episode was for it or another, if there was time. If
  * it says again where it began first: where it was itself.
  */
@@ -193,6 +203,7 @@ export function keepPlay(own: readonly Play[], report: PlayReport, nextId: () =>
     (latest, one) => (latest && latest.begun_at > one.begun_at ? latest : one),
     undefined,
   );
+  if (!repeats(report, before) && earlier.some((one) => isTooSoon(one, report))) return null;
   if (before && follows(report, before)) return { ...before, ended_at: at, position, total: total ?? before.total };
   const started = startOf(report, before);
   const alone = at - ((position ?? 0) - (started ?? 0)) * 1000;

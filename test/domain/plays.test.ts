@@ -139,6 +139,8 @@ test("what an app reports again after it went back some seconds, from where it b
   const row = [0, 10 * MINUTE, 0, 600];
   expect(shown(keep(first, second))).toEqual([row, [15 * MINUTE, 15 * MINUTE, 597, 597]]);
   expect(shown(keep(first, second, back(20 * MINUTE, 800, 597)))).toEqual([row, [15 * MINUTE, 20 * MINUTE, 597, 800]]);
+  const soon = 10.5 * MINUTE;
+  expect(shown(keep(first, back(soon, 500, 600)))).toEqual([row, [soon, soon, 500, 500]]);
   // There was time for it.
   expect(shown(keep(first, back(21 * MINUTE, 597, 600)))).toEqual([row, [663 * SECOND, 21 * MINUTE, 0, 597]]);
 });

@@ -131,6 +131,22 @@ test("what a phone whose clock is ahead uploads again is kept once, also if it i
   }
 });
 
+test("what a laptop whose clock is ahead uploads again is kept once, though another app was there in between", async () => {
+  const laptop = identifyClient({ ...ann, device: "laptop" }, appNamed("gPodder", "gpodder"));
+  const end = now();
+  const sent = [play(1200, { sent_at: end + MINUTE }), play(1800, { started: 1200, sent_at: end + 2 * MINUTE })];
+  const send = () => uploadActions(podkeep.app, { ...ann, device: "laptop" }, laptop, sent);
+  await send();
+  podkeep.clock.advance(MINUTE);
+  await upload("phone", [play(1900, { started: 1800, sent_at: end + MINUTE })]);
+  podkeep.clock.advance(10 * MINUTE);
+  await send();
+  expect(await rowsOf()).toEqual([
+    ["phone", 1800, 1900, end + MINUTE],
+    ["laptop", 0, 1800, end],
+  ]);
+});
+
 test("what a phone plays once its clock is no longer ahead is kept, and its position counts", async () => {
   const end = now();
   await upload("phone", [play(600, { sent_at: end + 60 * MINUTE })]);
