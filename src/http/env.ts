@@ -7,6 +7,8 @@ import type { NoticedRemoval } from "../services/noticed-removals.ts";
 
 /** What every page of a signed-in user shows around its content. */
 export interface Frame {
+  /** The user's name. */
+  user: string;
   /** Of which something is still missing. */
   removals: NoticedRemoval[];
   /** The user's devices, by their ids. */

@@ -626,6 +626,29 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect(await page.getByLabel("Feed URL").inputValue()).toBe("");
   });
 
+  test("what was typed as ann, before bob signed in in another tab, is there again for both", async () => {
+    await program.run(["user", "create", "bob", "--password-stdin"], `${PASSWORD}\n`);
+    for (const name of ["bob", "ann"]) {
+      const page = await signIn({ javaScriptEnabled: false });
+      await page.goto("/podcasts/add");
+      await page.getByLabel("Feed URL").fill("https://a.example/feed");
+      await page.request.post("/sign-in", { form: { name: "bob", password: PASSWORD } });
+      await page.keyboard.press("Enter");
+      await page.getByText("You opened this page as ann, but bob has signed in").waitFor();
+      await page.getByRole("link", { name: ` as ${name}` }).click();
+      if (name === "ann") {
+        await page.getByLabel("Name").fill("ann");
+        await page.getByLabel("Password or token").fill(PASSWORD);
+        await page.keyboard.press("Enter");
+      }
+      await page.getByRole("heading", { name: "Add a podcast" }).waitFor();
+      expect(await page.getByLabel("Feed URL").inputValue()).toBe("https://a.example/feed");
+      await page.getByLabel("Feed URL").press("Enter");
+      await page.getByText("Subscribed to").waitFor();
+      forgive(/status of 409/);
+    }
+  });
+
   test("after a refused form the cursor is in the field to correct, and screen readers say what was wrong", async () => {
     const page = await open();
     const problemAt = async (field: string) => {

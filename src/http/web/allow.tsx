@@ -1,12 +1,10 @@
 // Routes on which a user allows an app that started a login flow.
 /** @jsxImportSource hono/jsx */
 import type { Context, Hono } from "hono";
-import { z } from "zod";
 import type { App } from "../../app.ts";
 import { isRefusal } from "../../errors.ts";
 import { approveLoginFlow, denyLoginFlow, findLoginFlow, type WaitingApp } from "../../services/login-flow.ts";
 import type { HttpEnv } from "../env.ts";
-import { readForm } from "./form.ts";
 import { AllowPage } from "./pages/allow.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { show } from "./render.tsx";
@@ -24,9 +22,6 @@ export function serveAllow(http: Hono<HttpEnv>, app: App): void {
 
   http.post("/allow/:page", (c) =>
     withFlow(c, app, async ({ label }) => {
-      const { user = c.get("userName") } = await readForm(c, { user: z.string().optional() });
-      // Somebody else may have signed in in another tab: the page says who.
-      if (user !== c.get("userName")) return c.redirect(c.req.path, 303);
       await approveLoginFlow(app, c.get("actor"), c.req.param("page"));
       return show(c, <MessagePage message={text.done(label)} />);
     }),

@@ -7,6 +7,16 @@ import type { TypedField } from "./typed.ts";
 
 const PROBLEM = "problem";
 
+/** A form of a user's page: it says whose it is, for requireOwnForm(). */
+export function UserForm({ children, ...attributes }: JSX.IntrinsicElements["form"]) {
+  return (
+    <form method="post" {...attributes}>
+      <input type="hidden" name="user" value={useFrame().user} />
+      {children}
+    </form>
+  );
+}
+
 /** Says above a form what was wrong with it. */
 export const Problem = ({ children }: { children?: Child }) =>
   children ? (

@@ -7,7 +7,14 @@ import { listMassRemovals } from "../../services/noticed-removals.ts";
 import type { Frame } from "../env.ts";
 
 /** Of a visitor who is not signed in: there is no menu. */
-export const EMPTY: Frame = { removals: [], devices: new Map(), canWrite: false, byPassword: false, typed: {} };
+export const EMPTY: Frame = {
+  user: "",
+  removals: [],
+  devices: new Map(),
+  canWrite: false,
+  byPassword: false,
+  typed: {},
+};
 export const FrameContext = createContext(EMPTY);
 export const useFrame = () => useContext(FrameContext);
 

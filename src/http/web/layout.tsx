@@ -4,6 +4,7 @@ import type { Child } from "hono/jsx";
 import type { ChangedBy } from "../../domain/history.ts";
 import type { Frame } from "../env.ts";
 import { type Asset, assets } from "./assets.ts";
+import { UserForm } from "./fields.tsx";
 import { EMPTY, useFrame } from "./frame.ts";
 import { texts } from "./texts.ts";
 
@@ -214,13 +215,13 @@ export function ActionButton({
   [name: string]: unknown;
 }) {
   return (
-    <form method="post" action={action}>
+    <UserForm action={action}>
       {Object.entries(fields).map(([name, value]) => (
         <input type="hidden" name={name} value={String(value)} />
       ))}
       <button type="submit" class={kind} aria-label={label} autofocus={autofocus}>
         {children}
       </button>
-    </form>
+    </UserForm>
   );
 }

@@ -23,6 +23,7 @@ import { requireFewFields } from "./form.ts";
 import { serveHistory } from "./history.tsx";
 import { serveListening } from "./listening.tsx";
 import { serveMoveIn } from "./move-in.tsx";
+import { requireOwnForm } from "./other-user.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { servePodcasts } from "./podcasts.tsx";
 import { show } from "./render.tsx";
@@ -116,6 +117,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   for (const path of OPEN_PATHS) http.use(path, openToStrangers);
   http.use(requireSession(app, shared));
   limitBodies(http, app);
+  http.use(requireOwnForm(shared));
   http.use((c, next) => {
     if (!c.get("actor") || c.req.method === "POST") return next();
     return (FILES.includes(c.req.path) ? waitForFile : waitInLine)(c, next);

@@ -60,7 +60,7 @@ function keepSession(c: Context<HttpEnv>, app: App, session: Session): void {
   c.set("frame", async () => {
     const shown = await readFrame(app, session.actor);
     const rights = { canWrite: canWrite(c), byPassword: isByPassword(c) };
-    return { ...shown, ...rights, typed: takeTyped(c, pageOf(c)) };
+    return { ...shown, ...rights, user: session.name, typed: takeTyped(c, pageOf(c)) };
   });
 }
 
@@ -73,7 +73,7 @@ export const isByPassword = (c: Context<HttpEnv>) => c.get("actor").id === null;
 export const canWrite = (c: Context<HttpEnv>) => c.get("actor").scope === "write";
 
 /** Where the user was: the page that was opened, or the one with the form that was sent or the file. */
-function pageOf(c: Context<HttpEnv>): string {
+export function pageOf(c: Context<HttpEnv>): string {
   const { req } = c;
   const [, section = "", page] = req.path.split("/");
   // After a file, a browser would stay on the sign-in page.

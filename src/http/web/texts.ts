@@ -36,6 +36,14 @@ export const texts = {
     noPassword: "No password yet? Ask the admin for a link.",
   },
 
+  otherUser: {
+    title: "Somebody else has signed in",
+    about: (was: string, now: string) =>
+      `You opened this page as ${was}, but ${now} has signed in in this browser since. Nothing was changed.`,
+    goOn: (name: string) => `Go on as ${name}`,
+    signIn: (name: string) => `Sign in as ${name}`,
+  },
+
   setup: {
     title: "Create the first user",
     about: "This server has no user yet. Choose a name and a password; then connect an app.",

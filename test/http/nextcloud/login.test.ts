@@ -174,7 +174,7 @@ test("an app is not allowed as another user than its page said, if somebody else
   await setPassword(server.app, await actAsAdmin(server.app, "bob", "test"), PASSWORD);
   const other = await signedIn(server, { ...bob, token: PASSWORD });
   const asked = await other.submit(pathOf(flow), { user: "ann" });
-  expect(asked.body).toContain("wants to connect to podkeep as bob.");
+  expect(asked.body).toContain("You opened this page as ann");
   expect((await poll(flow)).status).toBe(404);
   await other.submit(pathOf(flow), { user: "bob" });
   expect((await poll(flow)).body).toMatchObject({ loginName: "bob" });

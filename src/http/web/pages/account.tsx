@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 
 import { VERSION } from "../../../version.ts";
-import { Field, fieldWith, NewPassword, Problem, UserNameOf } from "../fields.tsx";
+import { Field, fieldWith, NewPassword, Problem, UserForm, UserNameOf } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
 import { ActionButton, Layout, NeedsPassword, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
@@ -71,7 +71,7 @@ function PasswordAndSessions({ name, problems }: PasswordsProps) {
   const { account } = texts;
   return (
     <>
-      <form method="post" action="/account/password">
+      <UserForm action="/account/password">
         <UserNameOf name={name} />
         <Field
           name="present"
@@ -83,7 +83,7 @@ function PasswordAndSessions({ name, problems }: PasswordsProps) {
         />
         <NewPassword label={account.changed} name="changed" problem={problems.changed} />
         <button type="submit">{account.change}</button>
-      </form>
+      </UserForm>
       <h2>{account.sessions}</h2>
       <p class="muted">{account.everywhere}</p>
       <ActionButton action="/account/sign-out-everywhere">{account.signOutEverywhere}</ActionButton>

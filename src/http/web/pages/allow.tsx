@@ -26,7 +26,7 @@ export function AllowPage({ app: { label, address }, user, path }: AllowProps) {
       <p>{text.check}</p>
       {useFrame().byPassword ? (
         <div class="bar">
-          <ActionButton action={path} kind="primary" user={user}>
+          <ActionButton action={path} kind="primary">
             {text.allow}
           </ActionButton>
           <ActionButton action={`${path}/deny`}>{text.deny}</ActionButton>

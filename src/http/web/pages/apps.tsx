@@ -3,7 +3,7 @@
 import type { ConnectedApp } from "../../../services/apps.ts";
 import type { Device } from "../../../services/devices.ts";
 import type { PageSession } from "../../../services/sessions.ts";
-import { useTyped } from "../fields.tsx";
+import { UserForm, useTyped } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
 import { ActionButton, Layout, NeedsPassword, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
@@ -147,13 +147,13 @@ interface RenameProps {
 
 function Rename({ action, field, value, label }: RenameProps) {
   return (
-    <form method="post" action={action} class="bar">
+    <UserForm action={action} class="bar">
       <input name={field} value={useTyped(field, value)} maxlength={100} required autofocus aria-label={label} />
       <button type="submit" class="primary">
         {texts.apps.save}
       </button>
       <Cancel />
-    </form>
+    </UserForm>
   );
 }
 

@@ -4,7 +4,7 @@ import { raw } from "hono/html";
 import { renderSVG } from "uqr";
 import type { ConnectValues } from "../../../services/connect-links.ts";
 import { type AppKind, hasLogin, isForComputers, stepsOf } from "../connect-steps.ts";
-import { Field, useTyped } from "../fields.tsx";
+import { Field, UserForm, useTyped } from "../fields.tsx";
 import { Copyable, Layout } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -43,7 +43,7 @@ export function AskDevicePage({ kind, nonce }: AskDeviceProps) {
     <Layout title={text.done(kind)} section="apps">
       <h1>{text.done(kind)}</h1>
       <p class="muted">{text.token}</p>
-      <form method="post" action="/connect">
+      <UserForm action="/connect">
         <input type="hidden" name="nonce" value={nonce} />
         <input type="hidden" name="app" value={kind} />
         <Field name="device" label={text.device} value={useTyped("device")} maxlength={60} autofocus />
@@ -53,7 +53,7 @@ export function AskDevicePage({ kind, nonce }: AskDeviceProps) {
         <a class="button" href="/connect">
           {texts.cancel}
         </a>
-      </form>
+      </UserForm>
     </Layout>
   );
 }

@@ -13,3 +13,22 @@ export function MessagePage({ message, section = null }: { message: string; sect
     </Layout>
   );
 }
+
+/** @param page the one with the form that was sent */
+export function OtherUserPage({ was, now, page }: { was: string; now: string; page: string }) {
+  const text = texts.otherUser;
+  return (
+    <Layout title={text.title}>
+      <h1>{text.title}</h1>
+      <p>{text.about(was, now)}</p>
+      <div class="bar">
+        <a class="button primary" href={page}>
+          {text.goOn(now)}
+        </a>
+        <a class="button" href={`/sign-in?${new URLSearchParams({ next: page })}`}>
+          {text.signIn(was)}
+        </a>
+      </div>
+    </Layout>
+  );
+}

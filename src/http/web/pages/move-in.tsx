@@ -1,7 +1,7 @@
 // Moving in with a file: the form, and what the file has.
 /** @jsxImportSource hono/jsx */
 import type { MovedIn } from "../../../services/moving-in.ts";
-import { Field, fieldWith, Problem } from "../fields.tsx";
+import { Field, fieldWith, Problem, UserForm } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
 import { Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
@@ -21,13 +21,13 @@ export function MoveInPage({ notice = null, problem = null }: FormProps) {
       <Problem>{problem}</Problem>
       <p>{moveIn.intro}</p>
       {useFrame().canWrite ? (
-        <form method="post" action="/account/move-in" enctype="multipart/form-data">
+        <UserForm action="/account/move-in" enctype="multipart/form-data">
           <Field name="file" label={moveIn.file} type="file" required {...fieldWith(problem)} />
           <p class="small muted">{moveIn.files}</p>
           <button type="submit" class="primary">
             {moveIn.show}
           </button>
-        </form>
+        </UserForm>
       ) : (
         <p class="muted">{texts.podcasts.readOnly}</p>
       )}
@@ -56,12 +56,12 @@ export function PreviewPage({ found, data }: { found: MovedIn; data: string }) {
       )}
       <p>{found.actions === 0 ? moveIn.noEpisodes : moveIn.episodes(found.actions, found.stored)}</p>
       {found.devices > 0 && <p>{moveIn.devices(found.devices)}</p>}
-      <form method="post" action="/account/move-in/confirm" enctype="multipart/form-data">
+      <UserForm action="/account/move-in/confirm" enctype="multipart/form-data">
         <input type="hidden" name="data" value={data} />
         <button type="submit" class="primary">
           {moveIn.add}
         </button>
-      </form>
+      </UserForm>
       <p>
         <a href="/account/move-in">{moveIn.other}</a>
       </p>

@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { ImportResult } from "../../../services/imports.ts";
 import { type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
-import { Field, fieldWith, Problem, useTyped, VERBATIM } from "../fields.tsx";
+import { Field, fieldWith, Problem, UserForm, useTyped, VERBATIM } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
 import { Layout, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
@@ -166,7 +166,7 @@ export function AddPage({ feed_url = "", problem = null, findsFeeds }: AddProps)
     <Layout title={podcasts.addTitle} section="podcasts">
       <h1>{podcasts.addTitle}</h1>
       <Problem>{problem}</Problem>
-      <form method="post" action="/podcasts/add">
+      <UserForm action="/podcasts/add">
         <Field
           name="feed_url"
           label={podcasts.feedUrl}
@@ -188,7 +188,7 @@ export function AddPage({ feed_url = "", problem = null, findsFeeds }: AddProps)
         <a class="button" href="/podcasts">
           {texts.cancel}
         </a>
-      </form>
+      </UserForm>
     </Layout>
   );
 }
@@ -211,12 +211,12 @@ export function MorePage({ problem = null, notice = null, failed = [] }: MorePro
       {useFrame().canWrite ? (
         <>
           <h2>{podcasts.importOpml}</h2>
-          <form method="post" action="/podcasts/import" enctype="multipart/form-data">
+          <UserForm action="/podcasts/import" enctype="multipart/form-data">
             <Field name="file" label={podcasts.file} type="file" required {...fieldWith(problem)} />
             <button type="submit" class="primary">
               {podcasts.importOpml}
             </button>
-          </form>
+          </UserForm>
           <p>
             <a href="/account/move-in">{podcasts.moveIn}</a>
           </p>
