@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { App } from "../../app.ts";
 import { appUrlFrom } from "../../config/app-url.ts";
 import { printable } from "../../domain/printable.ts";
-import { DomainError } from "../../errors.ts";
+import { DomainError, isRefusal } from "../../errors.ts";
 import { listApps, renameApp, revokeApp } from "../../services/apps.ts";
 import { connectApp, isOpenLink, openConnectLink } from "../../services/connect-links.ts";
 import { forgetDevice, renameDevice } from "../../services/devices.ts";
@@ -15,7 +15,7 @@ import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
 import { hasLogin, whyNoPhone } from "./connect-steps.ts";
 import { readForm } from "./form.ts";
-import { AppsPage } from "./pages/apps.tsx";
+import { AppsPage, type OpenRow } from "./pages/apps.tsx";
 import { AskDevicePage, ChooseAppPage, ConnectedPage, GuidePage, LoginPage, OpenLinkPage } from "./pages/connect.tsx";
 import { show } from "./render.tsx";
 import { isByPassword } from "./session.ts";
@@ -27,16 +27,19 @@ const Form = { app: Kind, device: z.string().max(60), nonce: z.string().min(20).
 export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared): void {
   const serverOf = (c: Context<HttpEnv>) => appUrlFrom(forwarded.baseUrlOf(c), app.config);
 
-  http.get("/apps", async (c) => {
-    const open = { rename: c.req.query("rename"), revoke: c.req.query("revoke"), device: c.req.query("device") };
-    const lists = await listApps(app, c.get("actor"));
-    return show(c, <AppsPage {...lists} open={open} sessionId={c.get("sessionId")} />);
+  http.get("/apps", (c) => {
+    const { rename, revoke, device } = c.req.query();
+    return showApps(c, app, { rename, revoke, device });
   });
+
+  // Where a refused form was, for browsers that open it again.
+  http.get("/apps/devices/:id/rename", (c) => c.redirect(`/apps?device=${c.req.param("id")}`, 303));
+  http.get("/apps/:id/rename", (c) => c.redirect(`/apps?rename=${c.req.param("id")}`, 303));
 
   http.post("/apps/devices/:id/rename", async (c) => {
     const { caption } = await readForm(c, { caption: z.string() });
-    await renameDevice(app, c.get("actor"), c.req.param("id"), caption);
-    return c.redirect("/apps", 303);
+    const id = c.req.param("id");
+    return orAskAgain(c, app, { device: id, typed: caption }, () => renameDevice(app, c.get("actor"), id, caption));
   });
 
   http.post("/apps/devices/:id/forget", async (c) => {
@@ -52,8 +55,8 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
 
   http.post("/apps/:id/rename", async (c) => {
     const { label } = await readForm(c, { label: z.string() });
-    await renameApp(app, c.get("actor"), c.req.param("id"), label);
-    return c.redirect("/apps", 303);
+    const id = c.req.param("id");
+    return orAskAgain(c, app, { rename: id, typed: label }, () => renameApp(app, c.get("actor"), id, label));
   });
 
   http.post("/apps/:id/revoke", async (c) => {
@@ -86,6 +89,23 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
     const link = noPhone || isOnPhone(c) ? null : `${server}/connect/${made.secret}`;
     return show(c, <ConnectedPage kind={kind} values={made.values} link={link} noPhone={noPhone} isOwn />);
   });
+}
+
+async function showApps(c: Context<HttpEnv>, app: App, open: OpenRow): Promise<Response> {
+  const lists = await listApps(app, c.get("actor"));
+  const page = <AppsPage {...lists} open={open} sessionId={c.get("sessionId")} />;
+  return show(c, page, open.problem === undefined ? 200 : 400);
+}
+
+/** Renames, and leads to the list. If the name is refused, its row asks again. */
+async function orAskAgain(c: Context<HttpEnv>, app: App, open: OpenRow, rename: () => Promise<unknown>) {
+  try {
+    await rename();
+    return c.redirect("/apps", 303);
+  } catch (error) {
+    if (!isRefusal(error, "invalid")) throw error;
+    return showApps(c, app, { ...open, problem: `${error.message}.` });
+  }
 }
 
 /** Whether the browser runs on a phone, which can't scan its own screen. */

@@ -214,6 +214,24 @@ test("an app can be renamed, with markup as text, and not to nothing", async () 
   expect((await browser.submit(`/apps/${id}/rename`)).status).toBe(400);
 });
 
+test("a name that is refused stays in its field, with the reason", async () => {
+  const [, id] = tokenIn((await connect()).body).split("_");
+  await saveDevice(server.app, actAsUser(user.id), { id: "desk", caption: "Desk" });
+  for (const [path, field, text, said] of [
+    [`/apps/${id}/rename`, "label", "  ", "An app&#39;s name has 1 to 100 printable characters."],
+    [`/apps/${id}/rename`, "label", "x".repeat(101), "A label has up to 100 printable characters."],
+    ["/apps/devices/desk/rename", "caption", "  ", "A device&#39;s name has 1 to 200 printable characters."],
+  ] as const) {
+    const { status, body } = await browser.submit(path, { [field]: text });
+    expect(status).toBe(400);
+    expect(body).toContain(`id="problem">${said}`);
+    expect(body).toContain(`action="${path}"`);
+    expect(body).toContain(`name="${field}" value="${text}"`);
+    // What a browser opens again after a refused form.
+    expect((await browser.open(path)).body).toContain(`action="${path}"`);
+  }
+});
+
 test("an app's row says what it is, when it synced, when it was connected and when it expires", async () => {
   const expires_at = server.clock.now() + 86_400_000;
   const options = { label: "Kitchen radio", scope: "read", expires_at } as const;

@@ -3,7 +3,7 @@
 import type { ConnectedApp } from "../../../services/apps.ts";
 import type { Device } from "../../../services/devices.ts";
 import type { PageSession } from "../../../services/sessions.ts";
-import { UserForm, useTyped } from "../fields.tsx";
+import { fieldWith, Problem, UserForm, useTyped } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
 import { ActionButton, Layout, NeedsPassword, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
@@ -19,10 +19,13 @@ interface AppsProps {
 }
 
 /** The row that is open for renaming or revoking, by the id of its token or device. */
-interface OpenRow {
+export interface OpenRow {
   rename?: string | undefined;
   revoke?: string | undefined;
   device?: string | undefined;
+  /** The name that was refused, and why. */
+  typed?: string;
+  problem?: string;
 }
 
 export function AppsPage({ apps, byPassword, sessions, sessionId, open }: AppsProps) {
@@ -90,7 +93,7 @@ function AppRow({ app, open }: { app: ConnectedApp; open: OpenRow }) {
         </div>
       </div>
       {canChange && open.rename === id && (
-        <Rename action={`/apps/${id}/rename`} field="label" value={label} label={text.deviceName(name)} />
+        <Rename action={`/apps/${id}/rename`} field="label" value={label} label={text.deviceName(name)} open={open} />
       )}
       {canChange && open.revoke === id && (
         <div class="bar">
@@ -143,12 +146,22 @@ interface RenameProps {
   field: "label" | "caption";
   value: string;
   label: string;
+  open: OpenRow;
 }
 
-function Rename({ action, field, value, label }: RenameProps) {
+function Rename({ action, field, value, label, open: { typed = value, problem } }: RenameProps) {
   return (
     <UserForm action={action} class="bar">
-      <input name={field} value={useTyped(field, value)} maxlength={100} required autofocus aria-label={label} />
+      <Problem>{problem}</Problem>
+      <input
+        name={field}
+        value={useTyped(field, typed)}
+        maxlength={100}
+        required
+        {...fieldWith(problem)}
+        autofocus
+        aria-label={label}
+      />
       <button type="submit" class="primary">
         {texts.apps.save}
       </button>
@@ -173,7 +186,7 @@ function DeviceInfo({ device, open }: { device: Device; open: OpenRow }) {
         </div>
       </div>
       {canWrite && open.device === id && (
-        <Rename action={action} field="caption" value={caption} label={text.deviceName(caption)} />
+        <Rename action={action} field="caption" value={caption} label={text.deviceName(caption)} open={open} />
       )}
       {canWrite && open.device !== id && (
         <div class="bar">
