@@ -268,6 +268,14 @@ test("a position reaches apps that need a length if only the feed says it, also 
   }
 });
 
+test("the page of an episode says the same time of a play as the history", async () => {
+  await upload("phone", [600, { started: 0, episode_url: url("timed"), sent_at: server.clock.now() }]);
+  const [, shown] = /datetime="([^"]*)"/.exec((await browser.open("/listening/history")).body) ?? [];
+  expect(shown).toBe("2026-03-01T11:50:00.000Z");
+  const id = episodeIn((await browser.open("/listening")).body);
+  expect((await browser.open(`/listening/episodes/${id}`)).body).toContain(`datetime="${shown}"`);
+});
+
 test("a session that can only read shows listening, and sets nothing", async () => {
   await upload("phone", [60, { episode_url: url("one"), sent_at: server.clock.now() }]);
   await upload("phone", [50, { episode_url: url("one"), sent_at: server.clock.now() + 1000 }]);

@@ -59,7 +59,7 @@ export function EpisodePage({ episode, plays, next, after, notice }: EpisodeProp
             <div class="grow">
               <Stretch play={play} />
               <div class="muted small">
-                <ActorName by={play.by} /> · <Time ms={play.ended_at} format="clock" />
+                <ActorName by={play.by} /> · <Time ms={play.begun_at} format="clock" />
               </div>
             </div>
             {canWrite && play.position !== null && play.position > 0 && play.position !== position && (
