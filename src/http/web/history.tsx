@@ -7,7 +7,7 @@ import { parseDateTime } from "../../domain/date-time.ts";
 import type { ChangedBy, HistoryPosition } from "../../domain/history.ts";
 import { DomainError, isRefusal } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
-import type { Actor } from "../../services/actor.ts";
+import { type Actor, requireWrite } from "../../services/actor.ts";
 import { previewRestore, putBack, readHistorySince, restoreSubscriptions } from "../../services/earlier-lists.ts";
 import { findUnsubscribed, listChangers, listHistory } from "../../services/history.ts";
 import { keepRemovals } from "../../services/noticed-removals.ts";
@@ -97,6 +97,7 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
       return restore(c, app, z.object(RestoreForm).safeParse(query).data ?? {}, true);
     }
     const actor = c.get("actor");
+    requireWrite(actor);
     const props = { since: await readHistorySince(app, actor), moments: await listMoments(app, actor) };
     return show(c, <RestorePage {...props} />);
   });

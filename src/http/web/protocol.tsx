@@ -153,7 +153,7 @@ function showError({ code, message, extras }: DomainError, c: Context<HttpEnv>):
   const missing = c.req.method === "POST" ? errors.missing : errors.notFound;
   if (extras.retry_after !== undefined) c.header("Retry-After", String(extras.retry_after));
   const pages: Record<DomainError["code"], [400 | 401 | 403 | 404 | 405 | 410 | 413 | 429 | 500 | 503, string]> = {
-    unauthorized: [403, errors.forbidden],
+    unauthorized: [403, message],
     forbidden: [403, message],
     not_found: [404, missing],
     gone: [410, missing],

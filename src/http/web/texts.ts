@@ -224,7 +224,6 @@ export const texts = {
   errors: {
     notFound: "This page does not exist",
     missing: "It is not there any more. Nothing was changed.",
-    forbidden: "This is not allowed",
     failed: "podkeep can't show this page right now. Nothing was changed.",
     unavailable: "podkeep can't write right now. Nothing was changed.",
     inDoubt: "podkeep can't write right now. Some of it, or all, may be done. Do the same again later for the rest.",

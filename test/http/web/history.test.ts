@@ -240,6 +240,9 @@ test("a session that can only read sees the history and can't put back", async (
   expect(body).toContain("removed 12");
   expect(body).not.toContain("Put back<");
   const fields = { as_of: new Date(START + HOUR / 2).toISOString().slice(0, 16) };
+  const restore = await reader.open("/history/restore");
+  expect(restore.status).toBe(403);
+  expect(restore.body).toContain("The token may only read");
   expect((await reader.submit("/history/restore", fields)).status).toBe(403);
 });
 

@@ -397,6 +397,8 @@ test("a session by a token that can only read shows the list and changes nothing
   expect(body).toContain("a.example");
   expect(body).not.toContain("Unsubscribe<");
   expect((await reader.submit(`/podcasts/${guidOf(1)}/unsubscribe`)).status).toBe(403);
+  expect((await reader.open("/podcasts/add")).body).toContain("You are signed in with a token that can only read.");
+  expect((await reader.open("/podcasts/add")).body).not.toContain("<form method");
   expect((await reader.submit("/podcasts/add", { feed_url: "https://b.example/" })).status).toBe(403);
   expect(await user.changes()).toHaveLength(1);
 });

@@ -166,29 +166,33 @@ export function AddPage({ feed_url = "", problem = null, findsFeeds }: AddProps)
     <Layout title={podcasts.addTitle} section="podcasts">
       <h1>{podcasts.addTitle}</h1>
       <Problem>{problem}</Problem>
-      <UserForm action="/podcasts/add">
-        <Field
-          name="feed_url"
-          label={podcasts.feedUrl}
-          type="text"
-          inputmode="url"
-          {...VERBATIM}
-          value={useTyped("feed_url", feed_url)}
-          required
-          {...fieldWith(problem, "feed_url-hint")}
-          autofocus
-        >
-          <p class="small muted" id="feed_url-hint">
-            {findsFeeds ? podcasts.takesPages : podcasts.takesFeeds}
-          </p>
-        </Field>
-        <button type="submit" class="primary">
-          {podcasts.add}
-        </button>{" "}
-        <a class="button" href="/podcasts">
-          {texts.cancel}
-        </a>
-      </UserForm>
+      {useFrame().canWrite ? (
+        <UserForm action="/podcasts/add">
+          <Field
+            name="feed_url"
+            label={podcasts.feedUrl}
+            type="text"
+            inputmode="url"
+            {...VERBATIM}
+            value={useTyped("feed_url", feed_url)}
+            required
+            {...fieldWith(problem, "feed_url-hint")}
+            autofocus
+          >
+            <p class="small muted" id="feed_url-hint">
+              {findsFeeds ? podcasts.takesPages : podcasts.takesFeeds}
+            </p>
+          </Field>
+          <button type="submit" class="primary">
+            {podcasts.add}
+          </button>{" "}
+          <a class="button" href="/podcasts">
+            {texts.cancel}
+          </a>
+        </UserForm>
+      ) : (
+        <p class="muted">{podcasts.readOnly}</p>
+      )}
     </Layout>
   );
 }
