@@ -453,6 +453,15 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect(await row.locator("a:focus").count()).toBe(1);
   });
 
+  test("a printed list has the podcasts alone, each on one line", async () => {
+    const page = await signIn();
+    await importList(page);
+    const pdf = (await page.pdf({ format: "A4" })).toString("latin1");
+    expect(pdf.match(/\/Type \/Page\b/g)?.length).toBeLessThan(4);
+    await page.emulateMedia({ media: "print" });
+    expect(await page.locator("header, form, .button").and(page.locator(":visible")).count()).toBe(0);
+  });
+
   test("the list is filtered while somebody types, and by the server without JavaScript", async () => {
     const page = await signIn();
     await importList(page);
