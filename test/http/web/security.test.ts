@@ -210,6 +210,21 @@ test("a new page is closed to strangers unless it says otherwise", async () => {
   }
 });
 
+test("every form says for whom its page was made, but those that sign in", async () => {
+  const [, id] = user.token.split("_");
+  const rows = ["/apps?device=phone", `/apps?rename=${id}`, `/apps?revoke=${id}`, "/connect?app=kasts"];
+  const actions = new Set<string>();
+  for (const path of [...viewable(), ...rows]) {
+    const { body } = await browser.open(path);
+    for (const [form, action = path] of body.matchAll(/<form method="post"(?: action="([^"]*)")?.*?<\/form>/gs)) {
+      actions.add(action);
+      const isOpen = /^\/(sign-in|setup|password|connect)(\/|$)/.test(action) && action !== "/connect";
+      expect([action, form.includes('name="user" value="ann"')]).toEqual([action, !isOpen]);
+    }
+  }
+  expect(actions.size).toBeGreaterThan(12);
+});
+
 test("no cache keeps what a user sees", async () => {
   const shared = /^\/($|sign-in|docs|assets)/;
   for (const path of viewable().filter((one) => !shared.test(one))) {
