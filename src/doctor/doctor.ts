@@ -22,7 +22,7 @@ import { type Finding, problem } from "./finding.ts";
 import { checkMetricsPort, checkPort } from "./port.ts";
 import { checkPublicUrl } from "./public-url.ts";
 import { checkService } from "./service.ts";
-import { checkWriteAheadLog } from "./write-ahead-log.ts";
+import { checkDamagedLogs, checkWriteAheadLog } from "./write-ahead-log.ts";
 
 const ADVICE = "Fix the cause, and run this again";
 
@@ -95,6 +95,7 @@ async function checkFiles(config: Config): Promise<Finding[]> {
     return [
       ...rights,
       ...(await attempt("disk space", () => checkDiskSpace(directory, file))),
+      ...(await attempt("write-ahead log", () => checkDamagedLogs(file))),
       ...(await attempt("backups", () => [checkBackups(config, Date.now()), ...checkNewestBackup(config, Date.now())])),
     ];
   } finally {

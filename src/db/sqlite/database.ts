@@ -12,6 +12,7 @@ import { readAnything, type Tx } from "../statement.ts";
 import { WaitingLimit } from "../waiting-limit.ts";
 import { Checkpointer, KEPT_LOG, LONGEST_LOG } from "./checkpoint.ts";
 import { SqliteConnection } from "./connection.ts";
+import { keepDamagedLog } from "./damaged-log.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { damaged, prepareFile, refuseDamaged, sizeOf } from "./file.ts";
 import { reasonIn } from "./file-system.ts";
@@ -27,6 +28,8 @@ import { isPending, type UpgradeOptions, upgradeFile } from "./upgrade.ts";
 
 export interface SqliteOptions extends UpgradeOptions {
   metrics?: Metrics | undefined;
+  /** Called if a server finds its write-ahead log damaged, with the copy that it keeps. */
+  logDamaged?: ((copy: string) => void) | undefined;
 }
 
 /**
@@ -50,6 +53,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     refuseLost(file, options.backup_dir);
     prepareFile(file);
     if (use === "server" && options.backup_dir !== null) removeLeftovers(file);
+    const damagedLog = use === "server" ? keepDamagedLog(file) : null;
+    if (damagedLog !== null) options.logDamaged?.(damagedLog);
     const checkpoints = [`wal_autocheckpoint = ${LONGEST_LOG}`, `journal_size_limit = ${KEPT_LOG}`];
     // Pages as they were before a statement, for the case that it fails, would be written to a temporary file.
     const writer = await open("synchronous = full", "temp_store = memory", ...checkpoints);
@@ -59,6 +64,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (use === "server" && !pending) await retry(() => refuseDamaged(sqlite, file));
     if (sizeOf(file) === 0) choosePageSize(sqlite);
     await retry(() => sqlite.run("pragma journal_mode = wal"));
+    if (damagedLog !== null) await retry(() => sqlite.run("pragma wal_checkpoint(truncate)"));
     if (pending) await upgradeFile(sqlite, options);
     if (use === "server" || pending) keepStatistics(sqlite);
     const kysely = createQueryBuilder(new BunSqliteDialect({ database: sqlite }));
