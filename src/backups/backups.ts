@@ -146,6 +146,6 @@ export async function pruneBackups(config: Config, clock: Clock, keep: number): 
 function abandoned(directory: string, clock: Clock): string[] {
   const writtenAt = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false })?.mtimeMs;
   return filesIn(directory)
-    .filter((name) => /^podkeep-.*\.db\.partial(-journal)?$/.test(name))
+    .filter((name) => /^podkeep-.*\.db\.(\w+\.)?partial(-journal)?$/.test(name))
     .filter((name) => Math.abs(clock.now() - (writtenAt(name) ?? clock.now())) > DAY);
 }

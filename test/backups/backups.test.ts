@@ -157,7 +157,8 @@ describe("making a backup", () => {
 
   test("pruning removes what killed backups left, with its journal, also if the clock was ahead then", async () => {
     mkdirSync(inDirectory("backups"));
-    const left = ["podkeep-2020-01-01T00-00-00-000Z.db.partial", "podkeep-2020-01-01T00-00-00-000Z.db.partial-journal"];
+    const partial = "podkeep-2020-01-01T00-00-00-000Z.db.0f1e2d3c.partial";
+    const left = [partial, `${partial}-journal`];
     for (const [index, name] of left.entries()) {
       writeFileSync(inDirectory(`backups/${name}`), "");
       const time = new Date(START + (index === 0 ? -2 : 900) * 86_400_000);

@@ -32,18 +32,18 @@ export interface Contents {
 /** Maximum copies, each made because another process wrote between the count of rows and the copy. */
 const ATTEMPTS = 10;
 
+/** Another process may be making a backup under the same name. */
+const ownPartial = (to: string) => `${to}.${crypto.randomUUID().slice(0, 8)}.partial`;
+
 /**
  * Copies the database while others read and write it. The copy is compact, of mode 0600, checked and on disk.
+ * @param partial where it is until it is complete, which is left if the process is killed
  * @throws DomainError "conflict" if `to` exists, "config" if the database is damaged or not ours, "unavailable" if it
  * is being created, `to` can't be written, or the disk of `file` is full; then nothing of it is left
  */
-export function copyDatabase(file: string, to: string): Contents {
-  if (existsSync(to)) throw new DomainError("conflict", `${to} exists already: choose another name`);
-  const partial = `${to}.partial`;
+export function copyDatabase(file: string, to: string, partial = ownPartial(to)): Contents {
   try {
-    const target = linkTarget(to);
-    if (target !== null)
-      throw new DomainError("conflict", `${to} is a symbolic link to ${target}, which does not exist`);
+    refuseExisting(to);
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
     for (let attempt = 1; ; attempt++) {
       rmSync(partial, { force: true });
@@ -52,6 +52,7 @@ export function copyDatabase(file: string, to: string): Contents {
       const contents = checkCopy(partial);
       if (Bun.deepEquals(contents, expected)) {
         flush(partial);
+        refuseExisting(to);
         renameSync(partial, to);
         flush(dirname(to));
         return contents;
@@ -66,6 +67,12 @@ export function copyDatabase(file: string, to: string): Contents {
     if (damage) throw damaged(file, damage, error);
     throw new DomainError("unavailable", describeRefusal(to, error), { cause: error });
   }
+}
+
+function refuseExisting(to: string): void {
+  if (existsSync(to)) throw new DomainError("conflict", `${to} exists already: choose another name`);
+  const target = linkTarget(to);
+  if (target !== null) throw new DomainError("conflict", `${to} is a symbolic link to ${target}, which does not exist`);
 }
 
 function describeRefusal(file: string, error: unknown): string {

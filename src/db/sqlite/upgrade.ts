@@ -108,13 +108,13 @@ async function lockForUpgrade(directory: string, timeout: number): Promise<() =>
   }
 }
 
-// Replaces the backup that a failed migration left.
+// Replaces the backup that a failed migration left, or a part of it.
 async function backUpBefore(file: string, backup_dir: string): Promise<string> {
   const to = join(backup_dir, `podkeep-before-${SCHEMA_VERSION}.db`);
   try {
     await requireResponse(backup_dir);
     rmSync(to, { force: true });
-    copyDatabase(file, to);
+    copyDatabase(file, to, `${to}.partial`);
     return to;
   } catch (error) {
     throw new DomainError("unavailable", `No migration without a backup: ${reasonOf(error)}`, { cause: error });

@@ -56,6 +56,16 @@ test("a backup is created and verified while the server runs", async () => {
   await server.stop();
 });
 
+test("of backups that are made at once under one name, one is kept, and the others are refused", async () => {
+  mkdirSync(join(folder, "usb"));
+  const same = join(folder, "usb", "same.db");
+  const ran = await Promise.all(Array.from({ length: 3 }, () => backup("create", same)));
+  expect(ran.map(({ err }) => err).filter((err) => !err.includes(`${same} exists already`))).toContain("");
+  expect(ran.filter(({ code, err }) => code !== 0 && !err.includes(`${same} exists already`))).toEqual([]);
+  expect((await backup("verify", same)).code).toBe(0);
+  expect(readdirSync(join(folder, "usb"))).toEqual(["same.db"]);
+});
+
 test("a backup of a database that the server is just creating says to try again", async () => {
   const created = openProgram();
   writeFileSync(join(created.data, "podkeep.db"), "");
