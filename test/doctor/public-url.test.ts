@@ -54,6 +54,17 @@ test("a server with a correct proxy passes every check", async () => {
   );
 });
 
+test("a look at the server is no failed login, which fail2ban would count", async () => {
+  const statuses: number[] = [];
+  const address = front(async (request) => {
+    const response = await forward(request);
+    if (request.headers.has("Authorization")) statuses.push(response.status);
+    return response;
+  });
+  expect(await judge(address)).toEqual([]);
+  expect(statuses).toEqual([200]);
+});
+
 test("if the server stops responding, the results until then are kept", async () => {
   let requests = 0;
   const address: string = front((request) => {
