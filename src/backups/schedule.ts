@@ -16,14 +16,18 @@ const Pruned = z.object({ removed: z.array(z.string()) });
 /** Milliseconds that a backup may take. */
 export const LONGEST = 60 * 60 * 1000;
 
+/** Milliseconds from a failure to the next try: a disk may be back, or have room. */
+const RETRY = 30 * 60 * 1000;
+
 const Failed = z.object({ error: z.object({ message: z.string() }) });
 
 /**
- * Makes backups by the schedule, and one now if the last was missed while the server was off. None is made if that one is
+ * Makes backups by the schedule, again after a failure, and one now if the last was missed while the server was off. None is made if that one is
  * there: a clock that begins in 1970 meets all times of the schedule when it is set right.
  * @param program the arguments that start this program
  * @param findLoss why the database's files are not those that the server uses; null if they are
  * @param failed called after each failure
+ * @param pause milliseconds until one that failed is tried again
  * @returns the function that ends it
  */
 export function scheduleBackups(
@@ -32,10 +36,13 @@ export function scheduleBackups(
   log: Logger,
   findLoss: () => string | null,
   failed: () => void = () => {},
+  pause = RETRY,
 ): () => void {
   if (config.backup_schedule === undefined) return () => {};
   const ended = new AbortController();
+  let retry: Timer | undefined;
   const run = async () => {
+    clearTimeout(retry);
     const silent = setTimeout(() => {
       log.warn(`${config.backup_dir} does not respond: a backup that is due is made when it does`);
     }, LONGEST_RESPONSE);
@@ -49,12 +56,14 @@ export function scheduleBackups(
       if (ended.signal.aborted) return;
       log.error({ reason: reasonOf(error) }, "backup failed");
       failed();
+      retry = setTimeout(() => void cron.trigger(), pause);
     }
   };
   const cron = new Cron(config.backup_schedule, { mode: "5-part", protect: true }, run);
   void cron.trigger();
   return () => {
     cron.stop();
+    clearTimeout(retry);
     ended.abort();
   };
 }

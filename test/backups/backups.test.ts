@@ -7,6 +7,7 @@ import {
   readlinkSync,
   renameSync,
   rmdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -15,11 +16,13 @@ import {
 } from "node:fs";
 import { openApp } from "../../src/app.ts";
 import { createBackup, latestBackup, listAllBackups, pruneBackups, verifyBackup } from "../../src/backups/backups.ts";
-import { isDue, makeBackup } from "../../src/backups/schedule.ts";
+import { isDue, makeBackup, scheduleBackups } from "../../src/backups/schedule.ts";
 import { messageOf } from "../../src/errors.ts";
 import { silentLogger } from "../../src/log.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { until } from "../support/patience.ts";
+import { PROGRAM } from "../support/program.ts";
 import { backupsOf, change, mode } from "./backups.ts";
 
 let podkeep: TestApp;
@@ -144,6 +147,17 @@ describe("making a backup", () => {
     await backup();
     for (const now of [300_000, at(1, 12, 0, 1), at(2, 3, 29, 59, 999)]) expect(await isDue(config, now)).toBe(false);
     for (const now of [at(2, 3, 30), at(2, 3, 30, 1), at(9, 12)]) expect(await isDue(config, now)).toBe(true);
+  });
+
+  test("a scheduled backup that failed is tried again, and made when its disk is back", async () => {
+    writeFileSync(inDirectory("backups"), "in place of the disk");
+    const config = { ...podkeep.app.config, backup_schedule: "30 3 * * *" };
+    const failed = Promise.withResolvers<void>();
+    const end = scheduleBackups(config, PROGRAM, silentLogger, () => null, failed.resolve, 10);
+    await failed.promise;
+    rmSync(inDirectory("backups"));
+    await until(() => existsSync(inDirectory("backups")) && namesIn().some((name) => name.endsWith(".db")));
+    end();
   });
 
   test("a scheduled backup fails with the executable's path if it is missing or cut off", async () => {
