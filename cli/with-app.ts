@@ -10,7 +10,7 @@ import { settingsOf } from "./flags.ts";
 /**
  * Runs `work` with the app open, then closes it.
  * @param first whether to create the database if there is none
- * @throws DomainError "config" if there is no database, or it is lost or can't be used
+ * @throws DomainError "config" if there is no database, or it is lost; "unavailable" if it can't be used
  */
 export async function withApp<T>(
   command: Command,
@@ -41,9 +41,8 @@ function requireData(file: string): void {
   try {
     bytes = statSync(file, { throwIfNoEntry: false })?.size;
   } catch (error) {
-    throw new DomainError("config", `The data directory ${dirname(file)} can't be used: ${reasonOf(error)}`, {
-      cause: error,
-    });
+    const message = `The data directory ${dirname(file)} can't be used: ${reasonOf(error)}`;
+    throw new DomainError("unavailable", message, { cause: error });
   }
   if (bytes) return;
   throw new DomainError(

@@ -172,15 +172,14 @@ test.each(["192.0.2.1", "name.invalid"])("the address %s, which may appear later
   });
 });
 
-test("a file in place of the data directory is exit code 1", async () => {
+test("a file in place of the data directory is exit code 1 of the server and all commands", async () => {
   const fresh = openFreshProgram();
   writeFileSync(fresh.data, "");
-  const ran = await fresh.run(["serve", "--port", "0"]);
-  expect(ran.code).toBe(1);
-  expect(ran.err).toContain(fresh.data);
-  const list = await fresh.run(["user", "list"]);
-  expect(list.code).toBe(3);
-  expect(list.err).toContain("can't be used");
+  const commands = [["serve", "--port", "0"], ["user", "list"], ["user", "create", "ann"], ["migrate"]];
+  for (const args of commands) {
+    const { code, err } = await fresh.run(args);
+    expect([args, code, err]).toEqual([args, 1, expect.stringContaining(`${fresh.data} can't be used: `)]);
+  }
   fresh.close();
 });
 
