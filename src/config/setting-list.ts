@@ -5,13 +5,13 @@ import {
   duration,
   host,
   listen,
+  path,
   positiveDuration,
   postgresUrl,
   type Read,
   ranges,
   schedule,
   size,
-  text,
   url,
   whole,
 } from "./values.ts";
@@ -39,7 +39,7 @@ const optional = <T>(read: Read<T>, description: string): Setting<T | undefined>
 /** Every setting: its text form, its default and its description. */
 export const SETTINGS = {
   data_dir: {
-    read: (given = "") => text(given),
+    read: (given = "") => path(given),
     description: "Directory of the database file; created with mode 0700",
   },
   database_url: {
@@ -93,7 +93,7 @@ export const SETTINGS = {
   drain_timeout: setting(duration, "10s", "How long a shutdown waits for running requests"),
   backup_schedule: optional(schedule, "Cron expression in local time for scheduled backups (example: 30 3 * * *)"),
   backup_keep: setting(whole(1, 10_000), "7", "How many backups to keep in the backup directory"),
-  backup_dir: optional(text, "Directory of backups (default: backups in the data directory)"),
+  backup_dir: optional(path, "Directory of backups (default: backups in the data directory)"),
   history_keep: setting(age, "400d", "How long to keep the history of subscriptions"),
   plays_keep: optional(age, "How long to keep plays: what was listened to (default: for ever)"),
   open_podcast_draft: setting(

@@ -31,9 +31,16 @@ function durationUpTo(text: string, most: number, limit: string): number {
 }
 
 /** A text that is not empty. */
-export const text: Read<string> = (text) => {
+const text: Read<string> = (text) => {
   check(text !== "", "is empty");
   return text;
+};
+
+/** A path. Docker's --env-file leaves in a value what others take from its ends, and it would name a new, empty directory. */
+export const path: Read<string> = (given) => {
+  check(text(given) === given.trim(), "begins or ends with white space");
+  check(!/^(["']).*\1$/.test(given), "has quotes around it, which name another directory");
+  return given;
 };
 
 /** A duration for timers, in milliseconds. */

@@ -110,6 +110,9 @@ describe("a wrong setting is refused with its name, its value and an example:", 
     [{ PODKEEP_METRICS_LISTEN: "9042" }, 'PODKEEP_METRICS_LISTEN="9042" is not an address and port'],
     [{ PODKEEP_BACKUP_SCHEDULE: "daily" }, 'PODKEEP_BACKUP_SCHEDULE="daily" is not a cron expression of five fields'],
     [{ PODKEEP_MAX_PER_PAGE: "0" }, 'PODKEEP_MAX_PER_PAGE="0" is not between 1 and 5000'],
+    [{ PODKEEP_DATA_DIR: "/data\r" }, "begins or ends with white space"],
+    [{ PODKEEP_BACKUP_DIR: " /mnt/usb" }, 'PODKEEP_BACKUP_DIR=" /mnt/usb" begins or ends with white space'],
+    [{ PODKEEP_BACKUP_DIR: '"/mnt/usb"' }, "has quotes around it, which name another directory"],
     [{ PODKEEP_PORT: "x", PODKEEP_MAX_ITEMS: "y" }, '(example: 8042); PODKEEP_MAX_ITEMS="y" is not a whole number'],
   ];
   for (const range of ["proxy.example", "10.0.0.0/99", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0/8"]) {
