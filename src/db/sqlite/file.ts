@@ -29,7 +29,9 @@ export function prepareFile(file: string): void {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     closeSync(openSync(file, "a", 0o600));
   } catch (error) {
-    throw new DomainError("unavailable", `${file} can't be opened: ${reasonOf(error)}`, { cause: error });
+    // This account can use the directory, so it is the right one.
+    const owner = codeOf(error) === "EACCES" ? `. It must belong to the account ${process.geteuid?.()}` : "";
+    throw new DomainError("unavailable", `${file} can't be opened: ${reasonOf(error)}${owner}`, { cause: error });
   }
 }
 

@@ -71,6 +71,19 @@ test.skipIf(!isRoot)("a backup that another account can change is verified with 
   }
 });
 
+test.skipIf(!isRoot)("a database file of root is refused, with the account that it must belong to", async () => {
+  const podkeep = installOn(makeDirectory());
+  try {
+    await podkeep.user("ann");
+    chownSync(podkeep.database, 0, 0);
+    const refused = await podkeep.run(["user", "list"]);
+    const reason = `${podkeep.database} can't be opened: permission denied. It must belong to the account ${OWNER}`;
+    expect([refused.code, refused.stderr]).toEqual([1, `error: ${reason}\n`]);
+  } finally {
+    rmSync(podkeep.data, { recursive: true, force: true });
+  }
+});
+
 test.skipIf(!isRoot)("a server that root starts works as the directory's owner too", async () => {
   const podkeep = installOn(makeDirectory());
   try {
