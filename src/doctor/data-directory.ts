@@ -60,6 +60,10 @@ export function checkDataDirectory(directory: string, file: string): Finding {
       `Stop the server, and move ${target} with its -wal to ${directory}; or link the directory`,
     );
   }
+  if ((statSync(file, { throwIfNoEntry: false })?.nlink ?? 1) > 1) {
+    const detail = `${file} has another name (a hard link): what opens it there damages it`;
+    return warning(ABOUT, detail, `Find it (find DIRECTORY -samefile ${quote(file)}), and delete it there`);
+  }
   const network = findNetwork(directory);
   if (network) return warning(ABOUT, network, "Move it to a local disk");
   if (((mode | (statSync(file, { throwIfNoEntry: false })?.mode ?? 0)) & 0o077) !== 0) {

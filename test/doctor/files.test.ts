@@ -5,6 +5,7 @@ import {
   chmodSync,
   chownSync,
   copyFileSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -91,6 +92,19 @@ test("the doctor warns of a database behind a symbolic link, and says what to mo
     state: "warning",
     detail: expect.stringContaining(`${file} is a symbolic link to ${target}`),
     advice: expect.stringContaining(`move ${target} with its -wal to ${directory}`),
+  });
+});
+
+test("the doctor warns of a database with another name, such as in a copy of hard links", async () => {
+  await installOn(directory).user("ann");
+  mkdirSync(join(directory, "copy"));
+  linkSync(join(directory, "podkeep.db"), join(directory, "copy/podkeep.db"));
+  const { findings } = await examine();
+  expect(findings).toContainEqual({
+    about: "data directory",
+    state: "warning",
+    detail: `${join(directory, "podkeep.db")} has another name (a hard link): what opens it there damages it`,
+    advice: expect.stringContaining("-samefile"),
   });
 });
 
