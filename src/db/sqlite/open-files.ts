@@ -1,13 +1,13 @@
-// The database file and its write-ahead log, watched for being moved, deleted or replaced while they are open.
+// The database file, its write-ahead log and the log's index, watched for being moved, deleted or replaced while they are open.
 import { identityOf } from "./file.ts";
 
-/** Two stat(2) calls at each look: some microseconds. */
+/** Three stat(2) calls at each look: some microseconds. */
 export class OpenFiles {
   readonly #opened: { path: string; identity: string | null }[];
 
-  /** @param file is open, and so is its log */
+  /** @param file is open, and so is its log. With another index a process would write into the same place of the log. */
   constructor(file: string) {
-    this.#opened = [file, `${file}-wal`].map((path) => ({ path, identity: lookUp(path) }));
+    this.#opened = [file, `${file}-wal`, `${file}-shm`].map((path) => ({ path, identity: lookUp(path) }));
   }
 
   /** Why what is written now would be lost at the next start; null if all files are where they were opened. */

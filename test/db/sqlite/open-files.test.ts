@@ -58,6 +58,7 @@ describe("no write is acknowledged, and reads work,", () => {
     ["after a copy took the file's place", () => replace(file)],
     ["after its log was deleted", () => rmSync(log)],
     ["after a copy took its log's place", () => replace(log)],
+    ["after the index of its log was deleted", () => rmSync(`${file}-shm`)],
     ["after its directory was moved", () => renameSync(server.folder, `${server.folder}-moved`)],
   ])("%s", async (_, lose) => {
     expect((await add("before")).status).toBe(200);
