@@ -4,6 +4,7 @@ import { expect } from "bun:test";
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { keepDamagedLog } from "../../src/db/sqlite/damaged-log.ts";
 
 /** Faults by name, each with a query for the rows that have it. */
 const NEVER = {
@@ -29,6 +30,8 @@ export function inspect(database: string): void {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-copy-"));
   const copy = join(folder, "copy.db");
   for (const part of ["", "-wal"]) if (existsSync(database + part)) copyFileSync(database + part, copy + part);
+  // No fault but damage may say that changes are lost.
+  expect(keepDamagedLog(copy)).toBeNull();
   const sqlite = new Sqlite(copy);
   try {
     expect(sqlite.query("pragma integrity_check").all()).toEqual([{ integrity_check: "ok" }]);

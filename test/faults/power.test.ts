@@ -5,7 +5,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LARGE_LOG } from "../../src/db/sqlite/checkpoint.ts";
-import { keepDamagedLog } from "../../src/db/sqlite/damaged-log.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { SEED } from "../support/seed.ts";
 import { install } from "../support/start-server.ts";
@@ -76,8 +75,6 @@ function keptAfter(found: Map<string, Uint8Array>, database: string): Set<string
   const folder = mkdtempSync(join(tmpdir(), "podkeep-cut-"));
   const place = join(folder, "found.db");
   for (const [file, bytes] of found) writeFileSync(file.replace(database, place), bytes);
-  // The server would say that changes are lost.
-  expect(keepDamagedLog(place)).toBeNull();
   inspect(place);
   const sqlite = new Sqlite(place);
   const rows = sqlite.query<{ feed_url: string }, []>("select feed_url from subscriptions").all();
