@@ -15,28 +15,28 @@ export function addBackupCommands(program: Command): void {
     .command("create [file]")
     .description("Create a backup while the server runs; without a file, in the backup directory")
     .addHelpText("after", "\nExample: podkeep backup create /mnt/usb/podkeep.db")
-    .action((file?: string) => createOne(create, file));
+    .action(createOne);
   addSettings(create, ["backup_dir"]);
 
   const list = backup
     .command("list")
     .description("List the backups in the backup directory, oldest first")
     .addHelpText("after", "\nExample: podkeep backup list")
-    .action(() => listAll(list));
+    .action(listAll);
   addSettings(list, ["backup_dir"]);
 
-  const verify = backup
+  backup
     .command("verify <file>")
     .description("Read a whole backup and show what it contains")
     .addHelpText("after", "\nExample: podkeep backup verify /mnt/usb/podkeep.db")
-    .action((file: string) => verifyOne(verify, file));
+    .action(verifyOne);
 
-  const restore = backup
+  backup
     .command("restore <file>")
     .description("Replace the data with a backup; stop the server first. The old data is kept")
     .option("--yes", "don't ask")
     .addHelpText("after", "\nExample: podkeep backup restore /mnt/usb/podkeep.db")
-    .action((file: string, { yes }: { yes?: boolean }) => restoreOne(restore, file, yes));
+    .action(restoreOne);
 
   const prune = backup
     .command("prune")
@@ -44,18 +44,18 @@ export function addBackupCommands(program: Command): void {
     .option("--keep <count>", "how many to keep (default: PODKEEP_BACKUP_KEEP)", readPositive)
     .option("--yes", "don't ask")
     .addHelpText("after", "\nExample: podkeep backup prune --keep 7 --yes")
-    .action(({ keep, yes }: { keep?: number; yes?: boolean }) => pruneAll(prune, keep, yes));
+    .action(pruneAll);
   addSettings(prune, ["backup_dir"]);
 }
 
-async function createOne(command: Command, file?: string): Promise<void> {
+async function createOne(file: string | undefined, _options: unknown, command: Command): Promise<void> {
   const { createBackup } = await import("../../src/backups/backups.ts");
   const { config } = settingsOf(command);
   const made = await createBackup(config, systemClock, file);
   await printResult(command, made, () => `${made.file}\n${describe(made)}`);
 }
 
-async function listAll(command: Command): Promise<void> {
+async function listAll(_options: unknown, command: Command): Promise<void> {
   const { listAllBackups } = await import("../../src/backups/backups.ts");
   const { config } = settingsOf(command);
   const backups = await listAllBackups(config, systemClock);
@@ -71,7 +71,7 @@ async function listAll(command: Command): Promise<void> {
 
 const describeSize = (bytes: number) => `${Math.ceil(bytes / 1024)} KiB`;
 
-async function verifyOne(command: Command, file: string): Promise<void> {
+async function verifyOne(file: string, _options: unknown, command: Command): Promise<void> {
   const { verifyBackup } = await import("../../src/backups/backups.ts");
   const found = await verifyBackup(file);
   await printResult(command, found, () => `${found.file} is a valid backup\n${describe(found)}`);
@@ -92,7 +92,7 @@ function describe({
   return `${counts}, schema ${schema}${size}`;
 }
 
-async function restoreOne(command: Command, file: string, yes?: boolean): Promise<void> {
+async function restoreOne(file: string, { yes }: { yes?: boolean }, command: Command): Promise<void> {
   const { restoreBackup } = await import("../../src/backups/restore.ts");
   const { config } = settingsOf(command);
   const restored = await restoreBackup(config, systemClock, file, () =>
@@ -129,7 +129,7 @@ async function restoreOne(command: Command, file: string, yes?: boolean): Promis
   await printResult(command, { ...restored, ahead: formatTime(restored.ahead) }, () => lines.join("\n"));
 }
 
-async function pruneAll(command: Command, keep?: number, yes?: boolean): Promise<void> {
+async function pruneAll({ keep, yes }: { keep?: number; yes?: boolean }, command: Command): Promise<void> {
   const { pruneBackups } = await import("../../src/backups/backups.ts");
   const { config } = settingsOf(command);
   const count = keep ?? config.backup_keep;

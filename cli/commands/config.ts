@@ -14,16 +14,16 @@ export function addConfigCommands(program: Command): void {
     .command("show")
     .description("Show every setting with its value and its source; secrets are masked")
     .addHelpText("after", "\nExample: podkeep config show --json")
-    .action(() => showSettings(show));
+    .action(showSettings);
   const check = config
     .command("check")
     .description("Check settings for errors and unknown PODKEEP_ variables")
     .addHelpText("after", "\nExample: podkeep config check && systemctl restart podkeep")
-    .action(() => checkSettings(check));
+    .action(checkSettings);
   for (const command of [show, check]) addSettings(command, SERVE_SETTINGS);
 }
 
-async function showSettings(command: Command): Promise<void> {
+async function showSettings(_options: unknown, command: Command): Promise<void> {
   const settings = settingsOf(command);
   const rows = settingNames.map((name) => ({
     name,
@@ -54,7 +54,7 @@ export function mask(text: string): string {
   return url.href;
 }
 
-async function checkSettings(command: Command): Promise<void> {
+async function checkSettings(_options: unknown, command: Command): Promise<void> {
   const flags = flagsOf(command);
   const { settings, problems } = findProblems(flags, serviceFiles(flags));
   if (settings) await requireOwn(settings.config.host).catch((error) => problems.push(messageOf(error)));

@@ -59,7 +59,7 @@ that it must pass.
 
 Example: podkeep conformance https://podcasts.example.org --user test`,
     )
-    .action((url: string, options: Options, command: Command) => check(url, options, command));
+    .action(check);
 }
 
 /** Requests a second without `--rate`; 0 for no limit. */

@@ -8,18 +8,17 @@ import { printResult } from "../terminal/output.ts";
 const PAUSE = 200;
 
 export function addCopyCommand(program: Command): void {
-  const command = program
+  program
     .command("copy")
     .description("Copy all data to another database; stop all servers first")
     .requiredOption("--from <database>", "source: a postgres:// URL or the path of a database file")
     .requiredOption("--to <database>", "target, in the same form: empty, or left by an interrupted copy")
     .addHelpText("after", "\nExample:\n  podkeep copy --from podkeep.db --to postgres://podkeep@db.example.org/podkeep")
-    .action(() => run(command));
+    .action(run);
 }
 
-async function run(command: Command): Promise<void> {
+async function run({ from, to }: { from: string; to: string }, command: Command): Promise<void> {
   const { config } = availableSettings(command);
-  const { from, to } = command.opts<{ from: string; to: string }>();
   const { copy } = await import("../../src/services/transfer.ts");
   const copied = await copy(from, to, config, process.stderr.isTTY ? showProgress() : () => {});
   await printResult(command, copied, () => describe(copied));

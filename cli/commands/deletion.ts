@@ -23,21 +23,19 @@ export function addDeletionCommands(program: Command): void {
       new Option("--status <status>", "only deletions with this status").choices(STATUSES).argParser(readStatus),
     )
     .addHelpText("after", "\nExample: podkeep deletion list ann --status FAILURE")
-    .action((user: string | undefined, { status }: { status?: DeletionStatus }, command: Command) =>
-      list(user, status, command),
-    );
+    .action(list);
   deletion
     .command("show <user>")
     .argument("<id>", "the deletion id", readId)
     .description("Show a deletion with its attempts and its last error")
     .addHelpText("after", "\nExample: podkeep deletion show ann 1")
-    .action((user: string, id: number, _options: unknown, command: Command) => show(user, id, command));
+    .action(show);
   deletion
     .command("retry <user>")
     .argument("<id>", "the deletion id", readId)
     .description("Retry a failed deletion; the server carries it out")
     .addHelpText("after", "\nExample: podkeep deletion retry ann 1")
-    .action((user: string, id: number, _options: unknown, command: Command) => retry(user, id, command));
+    .action(retry);
 }
 
 /** In upper or lower case. */
@@ -55,7 +53,11 @@ const withTimes = ({ id, ...record }: DeletionDetails) => ({
   finished_at: formatTime(record.finished_at),
 });
 
-async function list(user: string | undefined, status: DeletionStatus | undefined, command: Command): Promise<void> {
+async function list(
+  user: string | undefined,
+  { status }: { status?: DeletionStatus },
+  command: Command,
+): Promise<void> {
   const records = (await withApp(command, (app) => listDeletions(app, { user, status }))).map(withTimes);
   await printResult(command, records, () =>
     layTable(
@@ -74,12 +76,12 @@ async function list(user: string | undefined, status: DeletionStatus | undefined
   );
 }
 
-async function show(user: string, id: number, command: Command): Promise<void> {
+async function show(user: string, id: number, _options: unknown, command: Command): Promise<void> {
   const record = withTimes(await withUser(command, user, (app, actor) => showDeletion(app, actor, id)));
   await printResult(command, record, () => layRecord(record));
 }
 
-async function retry(user: string, id: number, command: Command): Promise<void> {
+async function retry(user: string, id: number, _options: unknown, command: Command): Promise<void> {
   const record = withTimes(await withUser(command, user, (app, actor) => retryDeletion(app, actor, id)));
   await printResult(command, record, () => `Deletion ${id} of ${user} is pending; the server retries it`);
 }

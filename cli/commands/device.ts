@@ -16,25 +16,23 @@ export function addDeviceCommands(program: Command): void {
     .command("list [user]")
     .description("List devices, when they last synced (to the hour if nothing changed), and what was refused last")
     .addHelpText("after", "\nExample: podkeep device list ann")
-    .action((user: string | undefined, _options: unknown, command: Command) => list(user, command));
+    .action(list);
   device
     .command("rename <user> <id> <name>")
     .description("Rename a device; its app may change the name back")
     .addHelpText("after", '\nExample: podkeep device rename ann antennapod-1 "My phone"')
-    .action((user: string, id: string, name: string, _options: unknown, command: Command) =>
-      rename(user, id, name, command),
-    );
+    .action(rename);
   device
     .command("forget <user> <id>")
     .description("Delete a device; it comes back if its app syncs again")
     .option("--yes", "don't ask")
     .addHelpText("after", "\nExample: podkeep device forget ann antennapod-1 --yes")
-    .action((user: string, id: string, { yes }: { yes?: boolean }, command: Command) => forget(user, id, yes, command));
+    .action(forget);
 }
 
 type Refusal = Awaited<ReturnType<typeof listRefusals>>[number];
 
-async function list(user: string | undefined, command: Command): Promise<void> {
+async function list(user: string | undefined, _options: unknown, command: Command): Promise<void> {
   const { rows, refusals, now } = await withApp(command, async (app) => {
     const now = app.clock.now();
     if (user === undefined) return { rows: await listAllDevices(app), refusals: await listRefusalsOfAll(app), now };
@@ -100,12 +98,12 @@ const withDevice = <T>(command: Command, user: string, id: string, work: (app: A
     return work(app, actor);
   });
 
-async function rename(user: string, id: string, name: string, command: Command): Promise<void> {
+async function rename(user: string, id: string, name: string, _options: unknown, command: Command): Promise<void> {
   const { caption } = await withDevice(command, user, id, (app, actor) => renameDevice(app, actor, id, name));
   await printResult(command, { id, name: caption }, () => `Renamed device ${id} to ${caption}`);
 }
 
-async function forget(user: string, id: string, yes: boolean | undefined, command: Command): Promise<void> {
+async function forget(user: string, id: string, { yes }: { yes?: boolean }, command: Command): Promise<void> {
   await withDevice(command, user, id, async (app, actor) => {
     await confirm(`Delete device ${id} of ${user}?`, yes);
     await forgetDevice(app, actor, id);

@@ -17,7 +17,7 @@ export function addDoctorCommand(program: Command): void {
     .option("--url <url>", "also check the server from outside, at this public URL", readAddress)
     .option("--token <token>", "a token of that server (default: one issued here for a minute)")
     .addHelpText("after", "\nExample: podkeep doctor --url https://podcasts.example.org")
-    .action((outside: Outside) => printFindings(command, outside));
+    .action(printFindings);
   addSettings(command, SERVE_SETTINGS);
 }
 
@@ -29,7 +29,7 @@ function readAddress(text: string): string {
   }
 }
 
-async function printFindings(command: Command, outside: Outside): Promise<void> {
+async function printFindings(outside: Outside, command: Command): Promise<void> {
   const { examine } = await import("../../src/doctor/doctor.ts");
   const flags = flagsOf(command);
   const findings = await examine(flags, serviceFiles(flags), outside);

@@ -15,14 +15,12 @@ export function addFeedCommands(program: Command): void {
     .option("--failing", "only feeds whose last lookup failed")
     .addHelpText("after", "\nFeed URLs are shown without secrets; --json has them whole.")
     .addHelpText("after", "\nExample: podkeep feed list ann --failing")
-    .action((user: string, { failing = false }: { failing?: boolean }, command: Command) =>
-      list(user, failing, command),
-    );
+    .action(list);
   feed
     .command("lookup <user> <url>")
     .description("Look a feed up now, even while PODKEEP_FEED_LOOKUP is off")
     .addHelpText("after", "\nExample: podkeep feed lookup ann https://example.org/feed.xml")
-    .action((user: string, url: string, _options: unknown, command: Command) => lookUp(user, url, command));
+    .action(lookUp);
 }
 
 const withTimes = (feed: Feed) => ({
@@ -37,7 +35,7 @@ const reasonOf = ({ reason, moved_to }: Feed) => reason ?? (moved_to === null ? 
 
 const OFF = "Feeds are not looked up: PODKEEP_FEED_LOOKUP is off. Set it to on, and restart the server.";
 
-async function list(user: string, failing: boolean, command: Command): Promise<void> {
+async function list(user: string, { failing }: { failing?: boolean }, command: Command): Promise<void> {
   const { all, off } = await withUser(command, user, async (app, actor) => ({
     all: await listFeeds(app, actor),
     off: app.config.feed_lookup === "off",
@@ -62,7 +60,7 @@ async function list(user: string, failing: boolean, command: Command): Promise<v
   );
 }
 
-async function lookUp(user: string, url: string, command: Command): Promise<void> {
+async function lookUp(user: string, url: string, _options: unknown, command: Command): Promise<void> {
   const { lookUpNow } = await import("../../src/lookup/lookup-now.ts");
   const feed = await withUser(command, user, async (app, actor) => lookUpNow(app, actor, readTypedFeed(url)));
   const masked = { feed_url: maskFeedUrl(feed.feed_url), moved_to: feed.moved_to && maskFeedUrl(feed.moved_to) };

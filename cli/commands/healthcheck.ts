@@ -13,11 +13,11 @@ export function addHealthcheckCommand(program: Command): void {
     .command("healthcheck")
     .description("Check whether the server on this machine is ready")
     .addHelpText("after", "\nExample: podkeep healthcheck --port 8042")
-    .action(() => checkHealth(command));
+    .action(checkHealth);
   addSettings(command, ADDRESS_SETTINGS);
 }
 
-async function checkHealth(command: Command): Promise<void> {
+async function checkHealth(_options: unknown, command: Command): Promise<void> {
   const url = `${directUrl(availableSettings(command).config)}/readyz`;
   let status: number;
   try {

@@ -25,7 +25,7 @@ export function addHistoryCommand(program: Command): void {
     .option("--limit <count>", "how many changes to show", readPositive, LIMIT)
     .addHelpText("after", "\nFeed URLs are shown without secrets; --json has them whole.")
     .addHelpText("after", "\nExample: podkeep history ann --since 7d")
-    .action((user: string, options: Options, command: Command) => show(user, options, command));
+    .action(show);
 }
 
 async function show(user: string, { since, by, limit }: Options, command: Command): Promise<void> {

@@ -40,9 +40,7 @@ what is new.
 Examples: podkeep import ann --from https://gpodder.net
           podkeep import ann AntennaPodBackup.db --dry-run`,
     )
-    .action((user: string, file: string | undefined, options: Options, command: Command) =>
-      run(user, file, options, command),
-    );
+    .action(run);
 }
 
 const TYPES = ["gpodder", "nextcloud", "openpodcast"] satisfies ServerType[];

@@ -20,20 +20,17 @@ export function addOpmlCommands(program: Command): void {
     .description("Subscribe a user to the feeds of an OPML file; - reads standard input")
     .option("--dry-run", "show what would be added, and change nothing")
     .addHelpText("after", "\nExample: podkeep opml import ann subscriptions.opml --dry-run")
-    .action((user: string, file: string, { dryRun = false }: { dryRun?: boolean }, command: Command) =>
-      importFile(user, file, dryRun, command),
-    );
+    .action(importFile);
   opml
     .command("export <user> [file]")
     .description("Write a user's subscriptions to a file (mode 0600), or to standard output without one or with -")
     .option("--yes", "replace an existing file without asking")
     .addHelpText("after", "\nExample: podkeep opml export ann ann.opml")
-    .action((user: string, file: string | undefined, { yes }: { yes?: boolean }, command: Command) =>
-      exportFile(user, file === "-" ? undefined : file, yes, command),
-    );
+    .action(exportFile);
 }
 
-async function importFile(user: string, file: string, dry_run: boolean, command: Command): Promise<void> {
+async function importFile(user: string, file: string, options: { dryRun?: boolean }, command: Command): Promise<void> {
+  const { dryRun: dry_run = false } = options;
   const { decodeOpml, OpmlError, readOpml } = await import("../../src/domain/opml.ts");
   // Before the app opens, because root then works as the data directory's owner.
   const bytes = await readInput(file);
@@ -58,14 +55,14 @@ async function importFile(user: string, file: string, dry_run: boolean, command:
   if (result.failed.length > 0) process.exitCode = 1;
 }
 
-async function exportFile(user: string, file: string | undefined, yes: boolean | undefined, command: Command) {
+async function exportFile(user: string, file: string | undefined, { yes }: { yes?: boolean }, command: Command) {
   const { writeOpml } = await import("../../src/domain/opml.ts");
   const { feeds, text } = await withUser(command, user, async (app, actor) => {
     const feeds = await exportFeeds(app, actor);
     const date_created = new Date(app.clock.now()).toUTCString();
     return { feeds, text: [...writeOpml(feeds, { title: `Subscriptions of ${user}`, date_created })].join("") };
   });
-  if (file === undefined) {
+  if (file === undefined || file === "-") {
     await printResult(command, { user, feeds: feeds.length, opml: text }, () => forOutput(text.trimEnd()));
     return;
   }

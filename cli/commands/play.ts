@@ -38,7 +38,7 @@ export function addPlayCommands(program: Command): void {
     .option("--csv", "print all plays as CSV")
     .option("--limit <count>", "how many plays the table has; --json and --csv have all", readPositive, LIMIT)
     .addHelpText("after", "\nExample: podkeep play list ann --since 30d")
-    .action((user: string, options: ListOptions, command: Command) => list(user, options, command));
+    .action(list);
   play
     .command("set <user> <episode>")
     .description("Set the position of an episode for every app; each app gets it at its next sync")
@@ -46,9 +46,7 @@ export function addPlayCommands(program: Command): void {
     .addOption(new Option("--finished", "mark the episode as finished").conflicts("position"))
     .addHelpText("after", "\n<episode> is an id that podkeep play list prints, or the episode's URL or guid.")
     .addHelpText("after", "\nExample: podkeep play set ann 12 --position 20:00")
-    .action((user: string, episode: string, options: SetOptions, command: Command) =>
-      set(user, episode, options, command),
-    );
+    .action(set);
 }
 
 function readPosition(text: string): number {

@@ -12,11 +12,11 @@ export function addServeCommand(program: Command): void {
     .command("serve")
     .description("Run the server. Every setting is a flag or a PODKEEP_ variable")
     .addHelpText("after", "\nExample: podkeep serve --host 0.0.0.0 --public-url https://podcasts.example.org")
-    .action(() => serve(command));
+    .action(serve);
   addSettings(command, SERVE_SETTINGS);
 }
 
-async function serve(command: Command): Promise<void> {
+async function serve(_options: unknown, command: Command): Promise<void> {
   const settings = settingsOf(command);
   const { runServer } = await import("../../src/server/run.ts");
   await runServer(settings.config, {

@@ -34,23 +34,19 @@ export function addSubscriptionCommands(program: Command): void {
     .option("--all", "also unsubscribed and deleted ones")
     .addHelpText("after", "\nFeed URLs are shown without secrets; --json has them whole.")
     .addHelpText("after", "\nExample: podkeep subscription list ann")
-    .action((user: string, { all = false }: { all?: boolean }, command: Command) => list(user, all, command));
+    .action(list);
   subscription
     .command("add <user> <url...>")
     .description("Subscribe a user to feeds")
     .option(...DRY_RUN)
     .addHelpText("after", "\nExample: podkeep subscription add ann https://example.org/feed.xml")
-    .action((user: string, urls: string[], { dryRun = false }: DryRun, command: Command) =>
-      add(user, urls, dryRun, command),
-    );
+    .action(add);
   subscription
     .command("remove <user> <feed...>")
     .description("Unsubscribe a user from feeds, by their feed URLs or guids")
     .option(...DRY_RUN)
     .addHelpText("after", "\nExample: podkeep subscription remove ann https://example.org/feed.xml")
-    .action((user: string, feeds: string[], { dryRun = false }: DryRun, command: Command) =>
-      remove(user, feeds, dryRun, command),
-    );
+    .action(remove);
   subscription
     .command("restore <user>")
     .description("Subscribe a user again to what was subscribed at a time")
@@ -59,10 +55,10 @@ export function addSubscriptionCommands(program: Command): void {
     .option(...DRY_RUN)
     .option("--yes", "don't ask before unsubscribing")
     .addHelpText("after", "\nExample: podkeep subscription restore ann --as-of 2d --dry-run")
-    .action((user: string, options: RestoreOptions, command: Command) => restore(user, options, command));
+    .action(restore);
 }
 
-async function list(user: string, all: boolean, command: Command): Promise<void> {
+async function list(user: string, { all = false }: { all?: boolean }, command: Command): Promise<void> {
   const rows = await withUser(command, user, (app, actor) => listSubscriptions(app, actor, { all }));
   const json = rows.map(({ changed_at, ...row }) => ({ ...row, changed: new Date(changed_at).toISOString() }));
   const cells = rows.map(({ title, feed_url, guid, status, changed_at }) => [
@@ -77,7 +73,8 @@ async function list(user: string, all: boolean, command: Command): Promise<void>
   await printResult(command, json, () => layTable(head, cells, none, { shorten: toDay, spare: "GUID" }));
 }
 
-async function add(user: string, urls: string[], dry_run: boolean, command: Command): Promise<void> {
+async function add(user: string, urls: string[], options: DryRun, command: Command): Promise<void> {
+  const { dryRun: dry_run = false } = options;
   const feeds = urls.map((url) => readTypedFeed(url));
   const changes = await withUser(command, user, (app, actor) => subscribe(app, actor, feeds, { dry_run }));
   await printChanges(command, changes, dry_run);
@@ -85,7 +82,8 @@ async function add(user: string, urls: string[], dry_run: boolean, command: Comm
 
 const GUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 
-async function remove(user: string, feeds: string[], dry_run: boolean, command: Command): Promise<void> {
+async function remove(user: string, feeds: string[], options: DryRun, command: Command): Promise<void> {
+  const { dryRun: dry_run = false } = options;
   const which = feeds.map((text) => (GUID.test(text) ? { guid: text.toLowerCase() } : readTypedFeed(text)));
   const changes = await withUser(command, user, (app, actor) => unsubscribe(app, actor, which, { dry_run }));
   await printChanges(command, changes, dry_run);

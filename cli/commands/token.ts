@@ -31,19 +31,19 @@ export function addTokenCommands(program: Command): void {
     .option("--qr", "also show the three values as a QR code: a phone shows them as text to copy")
     .option("--header", "print only the Authorization header, for curl")
     .addHelpText("after", "\nExample: podkeep token issue ann --label AntennaPod --expires 90d")
-    .action((user: string, options: IssueOptions, command: Command) => issue(user, options, command));
+    .action(issue);
   addSettings(issuing, ADDRESS_SETTINGS);
   token
     .command("list [user]")
     .description("List tokens, without their secrets")
     .addHelpText("after", "\nExample: podkeep token list ann")
-    .action((user: string | undefined, _options: unknown, command: Command) => list(user, command));
+    .action(list);
   token
     .command("revoke <id>")
     .description("Revoke a token immediately; podkeep token list shows the ids")
     .option("--yes", "don't ask")
     .addHelpText("after", "\nExample: podkeep token revoke abcdefghij --yes")
-    .action((id: string, { yes }: { yes?: boolean }, command: Command) => revoke(id, yes, command));
+    .action(revoke);
 }
 
 async function issue(
@@ -119,7 +119,7 @@ function stateOf({ revoked_at, expires_at }: { revoked_at: number | null; expire
   return expires_at !== null && expires_at <= now ? "expired" : "active";
 }
 
-async function list(user: string | undefined, command: Command): Promise<void> {
+async function list(user: string | undefined, _options: unknown, command: Command): Promise<void> {
   const tokens = await withApp(command, async (app) =>
     (await listTokens(app, user)).map((row) => ({
       id: row.id,
@@ -142,7 +142,7 @@ async function list(user: string | undefined, command: Command): Promise<void> {
   );
 }
 
-async function revoke(id: string, yes: boolean | undefined, command: Command): Promise<void> {
+async function revoke(id: string, { yes }: { yes?: boolean }, command: Command): Promise<void> {
   const revoked = await withApp(command, async (app) => {
     if (!(await listTokens(app)).some((row) => row.id === id))
       throw new DomainError("not_found", `There is no token ${id}: podkeep token list shows the ids`);

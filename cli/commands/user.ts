@@ -29,7 +29,7 @@ export function addUserCommands(program: Command): void {
     .option("--token <label>", "also issue a token, with the name of the app as its label");
   addPasswordOptions(creation, ["invite"])
     .addHelpText("after", "\nExample: podkeep user create ann --password")
-    .action((name: string, options: CreateOptions, command: Command) => create(name, options, command));
+    .action(create);
   addSettings(creation, ADDRESS_SETTINGS);
   const password = user
     .command("password <name>")
@@ -38,29 +38,29 @@ export function addUserCommands(program: Command): void {
     .option("--link", "print a link by which the user chooses a password: it works once, for 7 days");
   addPasswordOptions(password, ["remove", "link"])
     .addHelpText("after", "\nExample: podkeep user password ann")
-    .action((name: string, options: NewPasswordOptions, command: Command) => changePassword(name, options, command));
+    .action(changePassword);
   addSettings(password, ADDRESS_SETTINGS);
   user
     .command("sign-out <name>")
     .description("End all sessions of a user; apps with the password or a token sign in again")
     .addHelpText("after", "\nExample: podkeep user sign-out ann")
-    .action((name: string, _options: unknown, command: Command) => signOut(name, command));
+    .action(signOut);
   user
     .command("rename <name> <new-name>")
     .description("Rename a user; apps need the new user name, tokens stay valid")
     .addHelpText("after", "\nExample: podkeep user rename ann anna")
-    .action((name: string, to: string, _options: unknown, command: Command) => rename(name, to, command));
+    .action(rename);
   user
     .command("list")
     .description("List users: subscriptions, tokens, whether there is a password, and the last sync")
     .addHelpText("after", "\nExample: podkeep user list --json")
-    .action((_options: unknown, command: Command) => list(command));
+    .action(list);
   user
     .command("delete <name>")
     .description("Delete a user with all tokens and subscriptions")
     .option("--yes", "don't ask")
     .addHelpText("after", "\nExample: podkeep user delete ann --yes")
-    .action((name: string, { yes }: { yes?: boolean }, command: Command) => remove(name, yes, command));
+    .action(remove);
 }
 
 interface CreateOptions extends PasswordOptions {
@@ -169,12 +169,12 @@ async function printPassword(command: Command, value: object, done: string, gene
   );
 }
 
-async function signOut(name: string, command: Command): Promise<void> {
+async function signOut(name: string, _options: unknown, command: Command): Promise<void> {
   await withUser(command, name, signOutEverywhere);
   await printResult(command, { name, signed_out: true }, () => `Ended all sessions of ${name}`);
 }
 
-async function rename(name: string, to: string, command: Command): Promise<void> {
+async function rename(name: string, to: string, _options: unknown, command: Command): Promise<void> {
   await withApp(command, (app) => renameUser(app, name, to));
   await printResult(command, { name: to, before: name }, () => {
     if (name === to) return `${name} has that name already`;
@@ -185,7 +185,7 @@ async function rename(name: string, to: string, command: Command): Promise<void>
   });
 }
 
-async function list(command: Command): Promise<void> {
+async function list(_options: unknown, command: Command): Promise<void> {
   const { rows, now } = await withApp(command, async (app) => ({ rows: await listUsers(app), now: app.clock.now() }));
   const users = rows.map(({ public_id: id, name, created_at, subscriptions, tokens, has_password, ...times }) => ({
     id,
@@ -218,7 +218,7 @@ function lastOf({ device_synced_at, token_used_at }: { device_synced_at: unknown
   return Math.max(Number(device_synced_at ?? 0), Number(token_used_at ?? 0)) || null;
 }
 
-async function remove(name: string, yes: boolean | undefined, command: Command): Promise<void> {
+async function remove(name: string, { yes }: { yes?: boolean }, command: Command): Promise<void> {
   await withApp(command, async (app) => {
     await requireUser(app, name);
     await confirm(`Delete ${name} with all tokens and subscriptions?`, yes);
