@@ -1,17 +1,16 @@
 // POST /subscriptions: what adding feeds demands.
-import type { Check } from "../check.ts";
 import { expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
-import { expectError, openOther, openPodcast } from "./client.ts";
+import { expectError, openOther, withApi } from "./client.ts";
 
-export const addingChecks: Check[] = [
+export const addingChecks = withApi([
   {
     id: "openpodcast/add/new-feed-succeeds",
     says: "An added feed is in `success`, subscribed, with a guid and the time of the change",
     source: "Open Podcast API, POST /subscriptions",
     level: "MUST",
-    async run(prober) {
+    async run(api, prober) {
       const feed_url = prober.feed();
-      const { success, failure } = await openPodcast(prober).add(feed_url);
+      const { success, failure } = await api.add(feed_url);
       expectEqual("failure", failure, []);
       expectEqual("the feed URL", success[0]?.feed_url, feed_url);
       expectEqual("is_subscribed", success[0]?.is_subscribed, true);
@@ -22,8 +21,7 @@ export const addingChecks: Check[] = [
     says: "A feed that is added with a guid is the subscription with that guid",
     source: "Open Podcast API, POST /subscriptions",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const guid = crypto.randomUUID();
       expectEqual("guid", (await api.addOne(prober.feed(), guid)).guid.toLowerCase(), guid);
     },
@@ -33,10 +31,10 @@ export const addingChecks: Check[] = [
     says: "A feed URL without a protocol is in `failure`, and the other items of the request are added",
     source: "Open Podcast API, POST /subscriptions",
     level: "MUST",
-    async run(prober) {
+    async run(api, prober) {
       const feed_url = prober.feed();
       const bare = feed_url.replace("https://", "");
-      const { success, failure } = await openPodcast(prober).add(bare, feed_url);
+      const { success, failure } = await api.add(bare, feed_url);
       expectEqual(
         "success",
         success.map((item) => item.feed_url),
@@ -54,8 +52,7 @@ export const addingChecks: Check[] = [
     says: "A feed that is added twice, also after a lost response, is one subscription",
     source: "Open Podcast API: a subscription links a feed and a user, once",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const feed_url = prober.feed();
       const first = await api.addOne(feed_url);
       expectEqual("the guid of the second time", (await api.addOne(feed_url)).guid, first.guid);
@@ -67,8 +64,7 @@ export const addingChecks: Check[] = [
     says: "A feed that is twice in one request is one subscription",
     source: "Open Podcast API: a subscription links a feed and a user, once",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const feed_url = prober.feed();
       await api.add(feed_url, feed_url);
       expectEqual("number of subscriptions", (await api.ours()).length, 1);
@@ -79,8 +75,7 @@ export const addingChecks: Check[] = [
     says: "A feed that two apps add at the same moment is one subscription, and both are told so",
     source: "Open Podcast API: a subscription links a feed and a user, once",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const other = openOther(prober);
       for (let round = 0; round < 5; round++) {
         const feed_url = prober.feed();
@@ -95,8 +90,7 @@ export const addingChecks: Check[] = [
     says: "A body without the list of subscriptions is answered 405 and adds nothing",
     source: "Open Podcast API, POST /subscriptions: error 405",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api) {
       const bodies = [{}, { subscriptions: "x" }, { subscriptions: [{}] }, { subscriptions: [1] }, "{not JSON"];
       for (const body of bodies) expectError(await api.request("POST", "/subscriptions", { body }), 405);
     },
@@ -106,8 +100,7 @@ export const addingChecks: Check[] = [
     says: "A feed that is added after its subscription was ended is subscribed again, under the same guid",
     source: "Open Podcast API, POST /subscriptions: is_subscribed",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const feed_url = prober.feed();
       const { guid } = await api.addOne(feed_url);
       requireSuccess(await api.patch(guid, { is_subscribed: false }));
@@ -122,9 +115,9 @@ export const addingChecks: Check[] = [
     says: "Every item of a request is in `success` or in `failure`, once",
     source: "Open Podcast API, POST /subscriptions: success and failure",
     level: "MUST",
-    async run(prober) {
+    async run(api, prober) {
       const items = [prober.feed(), "no-url-1", prober.feed(), "no-url-2"];
-      const { success, failure } = await openPodcast(prober).add(...items);
+      const { success, failure } = await api.add(...items);
       expectEqual("feed URLs", [...success, ...failure].map(({ feed_url }) => feed_url).sort(), items.toSorted());
     },
   },
@@ -133,8 +126,7 @@ export const addingChecks: Check[] = [
     says: "A feed URL keeps its case, its query and its user information, without which private feeds can't be read",
     source: "PinePods#637: feeds with a user and a password lost them",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const feed_url = `${prober.feed("/Private").replace("https://", "https://Ann:s%C3%A9cret@")}?Key=A%2Fb&z=1&a=2`;
       const { guid } = await api.addOne(feed_url);
       expectEqual("feed URL", (await api.get(guid)).feed_url, feed_url);
@@ -145,8 +137,7 @@ export const addingChecks: Check[] = [
     says: "A feed URL whose scheme and host are written in another case is the same feed",
     source: "RFC 3986, section 6.2.2.1",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const feed_url = prober.feed();
       const { guid } = await api.addOne(feed_url);
       const again = await api.addOne(feed_url.replace("https://conformance.example", "HTTPS://Conformance.Example"));
@@ -158,8 +149,7 @@ export const addingChecks: Check[] = [
     says: "A body of the type `application/json; charset=utf-8` is read",
     source: "RFC 9110, section 8.3.1: parameters of media types",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const feed_url = prober.feed();
       const body = { subscriptions: [{ feed_url }] };
       const answer = await api.request("POST", "/subscriptions", {
@@ -179,8 +169,7 @@ export const addingChecks: Check[] = [
     says: "Of two feeds that are added with one guid, not both are subscribed under it",
     source: "Open Podcast API, GET /subscriptions/{guid}: a guid is the identifier of one subscription",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const guid = crypto.randomUUID();
       await api.addOne(prober.feed(), guid);
       await api.add({ feed_url: prober.feed(), guid });
@@ -192,8 +181,7 @@ export const addingChecks: Check[] = [
     says: "A guid that is none is answered 405 or fails its item, and is not made the identifier of a subscription",
     source: "Open Podcast API, POST /subscriptions: guid, error 405",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const body = { subscriptions: [{ feed_url: prober.feed(), guid: `no-guid-${prober.id}` }] };
       const answer = await api.request("POST", "/subscriptions", { body });
       if (answer.status >= 400) return expectError(answer, 405);
@@ -206,12 +194,11 @@ export const addingChecks: Check[] = [
     says: "A feed URL with letters beyond ASCII is not garbled: it leads to the same place, or is refused",
     source: "RFC 8259, section 8.1: JSON is UTF-8",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const feed_url = prober.feed("/Grüße-ラジオ");
       const [added] = (await api.add(feed_url)).success;
       if (!added) throw new NotApplicable("the server takes only ASCII in feed URLs");
       expectEqual("feed URL", URL.parse((await api.get(added.guid)).feed_url)?.href, new URL(feed_url).href);
     },
   },
-];
+]);

@@ -1,16 +1,14 @@
 // PATCH /subscriptions/{guid}: what changing one subscription demands.
-import type { Check } from "../check.ts";
 import { expect, expectEqual, requireSuccess } from "../expect.ts";
-import { expectError, openPodcast, Patched } from "./client.ts";
+import { expectError, Patched, withApi } from "./client.ts";
 
-export const changingChecks: Check[] = [
+export const changingChecks = withApi([
   {
     id: "openpodcast/change/flag",
     says: "PATCH of is_subscribed changes the flag, and the response has it with the time of the change",
     source: "Open Podcast API, PATCH /subscriptions/{guid}",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       for (const is_subscribed of [false, true]) {
         const answer = await api.patch(guid, { is_subscribed });
@@ -27,8 +25,7 @@ export const changingChecks: Check[] = [
     says: "PATCH of new_feed_url moves the subscription, and the list has it once, with its new URL",
     source: "Open Podcast API, PATCH /subscriptions/{guid}",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       const new_feed_url = prober.feed("-moved");
       const answer = await api.patch(guid, { new_feed_url });
@@ -46,8 +43,7 @@ export const changingChecks: Check[] = [
     says: "PATCH of new_guid replaces the guid: the subscription is found under the new one, and the response has both facts",
     source: "Open Podcast API, PATCH /subscriptions/{guid}",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       const new_guid = crypto.randomUUID();
       const answer = await api.patch(guid, { new_guid });
@@ -63,8 +59,7 @@ export const changingChecks: Check[] = [
     says: "A device that knows only the former guid still reads and changes the subscription",
     source: "Open Podcast API: new_guid is present when the guid was changed",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       const new_guid = crypto.randomUUID();
       requireSuccess(await api.patch(guid, { new_guid }));
@@ -78,8 +73,7 @@ export const changingChecks: Check[] = [
     says: "A PATCH with a wrong type or a wrong guid is answered 405 and changes nothing",
     source: "Open Podcast API: errors 404 and 405",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       for (const body of [{ is_subscribed: "no" }, { new_guid: "x" }, { new_feed_url: "no-url" }, "{not JSON"]) {
         expectError(await api.patch(guid, body as object), 405);
@@ -92,8 +86,7 @@ export const changingChecks: Check[] = [
     says: "A PATCH with several fields changes all of them",
     source: "Open Podcast API, PATCH /subscriptions/{guid}",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       const [new_feed_url, new_guid] = [prober.feed("-moved"), crypto.randomUUID()];
       const answer = await api.patch(guid, { new_feed_url, new_guid, is_subscribed: false });
@@ -109,8 +102,7 @@ export const changingChecks: Check[] = [
     says: "A PATCH without fields is accepted, and changes nothing",
     source: "Open Podcast API, PATCH /subscriptions/{guid}: all fields are optional",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       const before = await api.get(guid);
       requireSuccess(await api.patch(guid, {}));
@@ -122,8 +114,7 @@ export const changingChecks: Check[] = [
     says: "A PATCH leaves the fields that it does not have, and other subscriptions, as they are",
     source: "Open Podcast API, PATCH /subscriptions/{guid}: all fields are optional",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const [feed_url, other_url] = [prober.feed(), prober.feed()];
       const [{ guid }, other] = [await api.addOne(feed_url), await api.addOne(other_url)];
       const [moved, again, new_guid] = [prober.feed("-moved"), prober.feed("-again"), crypto.randomUUID()];
@@ -147,8 +138,7 @@ export const changingChecks: Check[] = [
     says: "The times in the responses to changes rise, and are the ones that are read afterwards",
     source: "Open Podcast API: subscription_changed and guid_changed",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid, subscription_changed } = await api.addOne(prober.feed());
       const added = Date.parse(subscription_changed);
       const readTime = async (by: string, field: "subscription_changed" | "guid_changed", said = "") => {
@@ -172,8 +162,7 @@ export const changingChecks: Check[] = [
     says: "A device that knows only the former feed URL, and adds it, makes no second subscription",
     source: "Open Podcast API, PATCH /subscriptions/{guid}: new_feed_url",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const former = prober.feed();
       const { guid } = await api.addOne(former);
       requireSuccess(await api.patch(guid, { new_feed_url: prober.feed("-moved") }));
@@ -186,8 +175,7 @@ export const changingChecks: Check[] = [
     says: "A new_guid that another subscription has is refused, or makes one of the two: it leads to one feed",
     source: "Open Podcast API, GET /subscriptions/{guid}: a guid is the identifier of one subscription",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const [one, other] = [await api.addOne(prober.feed()), await api.addOne(prober.feed())];
       const { status } = await api.patch(one.guid, { new_guid: other.guid });
       expect(`Status ${status}`, status < 500);
@@ -200,8 +188,7 @@ export const changingChecks: Check[] = [
     says: "A new_feed_url that another subscription has is refused, or makes one of the two: no feed is there twice",
     source: "Open Podcast API: a subscription links a feed and a user, once",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const [one, other] = [await api.addOne(prober.feed()), await api.addOne(prober.feed())];
       const { status } = await api.patch(one.guid, { new_feed_url: other.feed_url });
       expect(`Status ${status}`, status < 500);
@@ -209,4 +196,4 @@ export const changingChecks: Check[] = [
       expectEqual("subscriptions with this feed URL", found.length, 1);
     },
   },
-];
+]);

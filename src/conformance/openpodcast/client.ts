@@ -1,5 +1,7 @@
 // An app that speaks the published Open Podcast API, as strict as its text.
+
 import { z } from "zod";
+import type { Check } from "../check.ts";
 import { expectEqual, Failure, NotApplicable, requireSuccess } from "../expect.ts";
 import type { Answer, Prober, Sent } from "../prober.ts";
 
@@ -188,6 +190,14 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
     },
   };
 }
+
+interface ApiCheck extends Omit<Check, "run"> {
+  run(api: ReturnType<typeof openPodcast>, prober: Prober): Promise<void>;
+}
+
+/** Checks of what the API does for an app that has signed in. */
+export const withApi = (checks: ApiCheck[]): Check[] =>
+  checks.map((check) => ({ ...check, run: async (prober) => check.run(openPodcast(prober), prober) }));
 
 /** The same for a second app, or the first one again if the run has one token. */
 export const openOther = (prober: Prober) => openPodcast(prober, prober.target.second_token ?? prober.target.token);

@@ -1,16 +1,14 @@
 // DELETE /subscriptions/{guid} and GET /deletions/{id}.
-import type { Check } from "../check.ts";
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
-import { expectError, latestOf, openPodcast } from "./client.ts";
+import { expectError, latestOf, withApi } from "./client.ts";
 
-export const deletingChecks: Check[] = [
+export const deletingChecks = withApi([
   {
     id: "openpodcast/delete/ends-as-410",
     says: "A deletion is accepted, ends in SUCCESS, and the subscription is answered 410 from then on",
     source: "Open Podcast API, DELETE /subscriptions/{guid} and GET /deletions/{id}",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       expectEqual("status of the deletion", await api.deleted(await api.delete(guid)), "SUCCESS");
       expectError(await api.read(guid), 410);
@@ -21,8 +19,7 @@ export const deletingChecks: Check[] = [
     says: "A deleted subscription is in the list of changes, with `deleted`",
     source: "Open Podcast API, GET /subscriptions: deleted",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid, subscription_changed } = await api.addOne(prober.feed());
       await api.deleted(await api.delete(guid));
       const found = (await api.ours(subscription_changed)).find((item) => item.guid === guid);
@@ -34,8 +31,7 @@ export const deletingChecks: Check[] = [
     says: "A DELETE that is sent again, because its response was lost, is accepted or answered that it is gone",
     source: "Open Podcast API, DELETE /subscriptions/{guid}",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       const id = await api.delete(guid);
       const { status } = await api.request("DELETE", `/subscriptions/${guid}`);
@@ -48,8 +44,7 @@ export const deletingChecks: Check[] = [
     says: "A feed that is added after its deletion is subscribed, and read without `deleted`, in the list of changes too",
     source: "Open Podcast API, POST /subscriptions: is_subscribed",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const feed_url = prober.feed();
       const { guid } = await api.addOne(feed_url);
       await api.deleted(await api.delete(guid));
@@ -67,8 +62,7 @@ export const deletingChecks: Check[] = [
     source:
       "Open Podcast API, DELETE /subscriptions/{guid}: processed later; a device that the deletion has not reached",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const feed_url = prober.feed();
       const accepted = await api.delete((await api.addOne(feed_url)).guid);
       if (accepted.id === undefined) throw new NotApplicable("the server gives no deletion_id");
@@ -84,8 +78,7 @@ export const deletingChecks: Check[] = [
     says: "What was deleted stays so when an app that has not heard of it unsubscribes",
     source: "Open Podcast API, GET /subscriptions/{guid}: error 410",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       await api.deleted(await api.delete(guid));
       const { status } = await api.patch(guid, { is_subscribed: false });
@@ -98,8 +91,7 @@ export const deletingChecks: Check[] = [
     says: "Several deletions, also of what is unsubscribed, have an id each, and leave other subscriptions alone",
     source: "Open Podcast API, GET /deletions/{id}: the deletion_id returned by DELETE",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const [one, other, kept] = [prober.feed(), prober.feed(), prober.feed()];
       const guids = [(await api.addOne(one)).guid, (await api.addOne(other)).guid];
       const { guid } = await api.addOne(kept);
@@ -118,10 +110,9 @@ export const deletingChecks: Check[] = [
     says: "An unknown deletion is answered 404, and what is not a number 405",
     source: "Open Podcast API, GET /deletions/{id}",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api) {
       expectError(await api.request("GET", "/deletions/999999999"), 404);
       expectError(await api.request("GET", "/deletions/none"), 405);
     },
   },
-];
+]);

@@ -1,7 +1,6 @@
 // What the list of changes demands: nothing is lost between two pages, two requests, or two apps.
-import type { Check } from "../check.ts";
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
-import { latestOf, openOther, openPodcast, type Subscription } from "./client.ts";
+import { latestOf, openOther, openPodcast, type Subscription, withApi } from "./client.ts";
 
 const urlsOf = (items: Subscription[]) => [...new Set(items.map(({ feed_url }) => feed_url))].sort();
 
@@ -9,14 +8,13 @@ const urlsOf = (items: Subscription[]) => [...new Set(items.map(({ feed_url }) =
 const sizePages = async (api: ReturnType<typeof openPodcast>) =>
   Math.max(2, Math.ceil((await api.page("/subscriptions?per_page=1")).total / 50));
 
-export const pageChecks: Check[] = [
+export const pageChecks = withApi([
   {
     id: "openpodcast/page/envelope",
     says: "A page has total, page, per_page and at most per_page subscriptions",
     source: "Open Podcast API, GET /subscriptions: page, per_page, next",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       await api.add(prober.feed(), prober.feed(), prober.feed());
       const page = await api.page("/subscriptions?per_page=2");
       expectEqual("page and per_page", [page.page, page.per_page], [1, 2]);
@@ -28,8 +26,7 @@ export const pageChecks: Check[] = [
     says: "Following `next` gives every subscription",
     source: "Open Podcast API, GET /subscriptions: page, per_page, next",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const feeds = Array.from({ length: 7 }, () => prober.feed());
       await api.add(...feeds);
       const items = await api.changes(undefined, await sizePages(api));
@@ -41,8 +38,7 @@ export const pageChecks: Check[] = [
     says: "A subscription that another app changes while an app reads page by page makes it miss no other one",
     source: "Open Podcast API, GET /subscriptions: page by page",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const feeds = Array.from({ length: 6 }, () => prober.feed());
       const since = latestOf(await api.changes());
       const { success } = await api.add(...feeds);
@@ -60,8 +56,7 @@ export const pageChecks: Check[] = [
     says: "`since` leaves out what did not change after it, and gives everything that did",
     source: "Open Podcast API, GET /subscriptions: page, per_page, next",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const [before, at, after] = [prober.feed(), prober.feed(), prober.feed()];
       await api.addOne(before);
       await prober.clock.sleep(1100);
@@ -77,8 +72,7 @@ export const pageChecks: Check[] = [
     says: "`since` is a date-time of RFC 3339: with an offset it is the same moment",
     source: "Open Podcast API, GET /subscriptions: since is a date-time of RFC 3339",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       // After many changes at once a server's timestamps may be ahead of its clock, and close together.
       let [second, before, changed] = ["", 0, 0];
       for (let added = 0; added < 2 || (changed - before < 600 && added < 20); added++) {
@@ -99,8 +93,7 @@ export const pageChecks: Check[] = [
     says: "Changes within one millisecond have an order: an app that goes on from the last one it saw misses none",
     source: "Open Podcast API, GET /subscriptions: since; an app that reads while another one imports a list",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const since = latestOf(await api.changes());
       const feeds = Array.from({ length: 20 }, () => prober.feed());
       await api.add(...feeds);
@@ -121,8 +114,7 @@ export const pageChecks: Check[] = [
     source:
       "Open Podcast API, GET /subscriptions: since; a server whose changes are there in another order than their times",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const other = openOther(prober);
       let since = latestOf(await api.changes());
       const heard: Subscription[] = [];
@@ -146,10 +138,10 @@ export const pageChecks: Check[] = [
     says: "What one app adds, unsubscribes and moves is in the other app's next list of changes",
     source: "Open Podcast API, GET /subscriptions: what changed since a timestamp",
     level: "MUST",
-    async run(prober) {
+    async run(phone, prober) {
       const { second_token } = prober.target;
       if (second_token === null) throw new NotApplicable("it needs a second token: add --second-token");
-      const [phone, desk] = [openPodcast(prober), openPodcast(prober, second_token)];
+      const desk = openPodcast(prober, second_token);
       const { guid, subscription_changed } = await phone.addOne(prober.feed());
       requireSuccess(await desk.patch(guid, { is_subscribed: false }));
       const [change] = await phone.ours(subscription_changed);
@@ -166,8 +158,7 @@ export const pageChecks: Check[] = [
     says: "A request that changes nothing, such as one sent again, makes no change that other apps read",
     source: "Open Podcast API: subscription_changed is when the state last changed",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const feed_url = prober.feed();
       const { guid } = await api.addOne(feed_url);
       const before = await api.ours();
@@ -181,8 +172,7 @@ export const pageChecks: Check[] = [
     says: "An app that knows the former guid reads its replacement in the list of changes",
     source: "Open Podcast API: new_guid, guid_changed",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid, subscription_changed } = await api.addOne(prober.feed());
       const new_guid = crypto.randomUUID();
       requireSuccess(await api.patch(guid, { new_guid }));
@@ -195,8 +185,7 @@ export const pageChecks: Check[] = [
     says: "A page that is not the last one has `next`, and the last one has none",
     source: "Open Podcast API, GET /subscriptions: next",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       await api.add(prober.feed(), prober.feed(), prober.feed());
       let page = await api.page(`/subscriptions?per_page=${await sizePages(api)}`);
       expect("There are more items, but `next` is missing", page.next !== undefined);
@@ -209,8 +198,7 @@ export const pageChecks: Check[] = [
     says: "`page` gives the page of that number: an app that counts gets each subscription once",
     source: "Open Podcast API, GET /subscriptions: page",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const feeds = Array.from({ length: 4 }, () => prober.feed());
       const since = latestOf(await api.changes());
       await api.add(...feeds);
@@ -229,8 +217,7 @@ export const pageChecks: Check[] = [
     says: "The second page has `previous`, which is the first one, and the first page has none",
     source: "Open Podcast API, GET /subscriptions: previous",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       await api.add(prober.feed(), prober.feed(), prober.feed());
       const first = await api.page("/subscriptions?per_page=2");
       if (first.next === undefined) throw new NotApplicable("the first page has no `next`");
@@ -249,8 +236,7 @@ export const pageChecks: Check[] = [
     says: "`total` is the number of subscriptions on all pages together",
     source: "Open Podcast API, GET /subscriptions: total",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const since = latestOf(await api.changes());
       await api.add(prober.feed(), prober.feed(), prober.feed());
       const { total } = await api.page(`/subscriptions?per_page=2&since=${encodeURIComponent(since)}`);
@@ -262,8 +248,7 @@ export const pageChecks: Check[] = [
     says: "What changed at the very moment of `since`, the latest time of an item, is not given again",
     source: "Open Podcast API, GET /subscriptions: changed since",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid, subscription_changed } = await api.addOne(prober.feed());
       const again = async (since: string) =>
         expectEqual("feeds since their last change", urlsOf(await api.ours(since)), []);
@@ -280,9 +265,9 @@ export const pageChecks: Check[] = [
     says: "A page after the last one has no subscriptions and no `next`",
     source: "Open Podcast API, GET /subscriptions: page",
     level: "SHOULD",
-    async run(prober) {
-      const page = await openPodcast(prober).page("/subscriptions?per_page=50&page=100000");
+    async run(api) {
+      const page = await api.page("/subscriptions?per_page=50&page=100000");
       expectEqual("subscriptions and next", [page.subscriptions, page.next], [[], undefined]);
     },
   },
-];
+]);

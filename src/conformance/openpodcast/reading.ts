@@ -1,16 +1,15 @@
 // GET /subscriptions/{guid}: what reading one subscription demands, also by other methods and with ETags.
-import { type Check, NOWHERE } from "../check.ts";
+import { NOWHERE } from "../check.ts";
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
-import { expectError, openOther, openPodcast } from "./client.ts";
+import { expectError, openOther, withApi } from "./client.ts";
 
-export const readingChecks: Check[] = [
+export const readingChecks = withApi([
   {
     id: "openpodcast/read/required-fields",
     says: "One subscription has feed_url, guid and is_subscribed",
     source: "Open Podcast API, GET /subscriptions/{guid}: required fields",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const feed_url = prober.feed();
       const { guid } = await api.addOne(feed_url);
       const read = await api.get(guid);
@@ -23,8 +22,7 @@ export const readingChecks: Check[] = [
     says: "GET, PATCH and DELETE of an unknown guid are answered 404",
     source: "Open Podcast API: errors 404 and 405",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api) {
       expectError(await api.read(NOWHERE), 404);
       expectError(await api.patch(NOWHERE, { is_subscribed: false }), 404);
       expectError(await api.request("DELETE", `/subscriptions/${NOWHERE}`), 404);
@@ -35,8 +33,7 @@ export const readingChecks: Check[] = [
     says: "GET, PATCH and DELETE of what is not a guid are answered 405",
     source: "Open Podcast API: error 405, input could not be validated",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api) {
       expectError(await api.read("no-guid"), 405);
       expectError(await api.patch("no-guid", { is_subscribed: false }), 405);
       expectError(await api.request("DELETE", "/subscriptions/no-guid"), 405);
@@ -47,8 +44,7 @@ export const readingChecks: Check[] = [
     says: "HEAD has the status of GET, and no body",
     source: "RFC 9110, section 9.3.2",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       for (const path of ["/subscriptions", `/subscriptions/${guid}`]) {
         const { status, text } = await api.request("HEAD", path);
@@ -61,8 +57,7 @@ export const readingChecks: Check[] = [
     says: "A server that sends ETags answers 304 to a request with the present one",
     source: "RFC 9110, section 13.1.2",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       const etag = (await api.read(guid)).headers.get("etag");
       if (etag === null) throw new NotApplicable("the server sends no ETag");
@@ -75,8 +70,7 @@ export const readingChecks: Check[] = [
     says: "After a change by another app, neither the subscription nor the list is answered 304 to an earlier ETag",
     source: "RFC 9110, section 13.1.2; an app that polls with ETags hears of nothing else",
     level: "MUST",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const other = openOther(prober);
       const { guid, subscription_changed } = await api.addOne(prober.feed());
       const etags = new Map<string, string>();
@@ -99,8 +93,7 @@ export const readingChecks: Check[] = [
     says: "A guid is the same one in capital letters",
     source: "RFC 9562, section 4",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api, prober) {
       const { guid, feed_url } = await api.addOne(prober.feed(), crypto.randomUUID());
       for (const spelling of [guid.toUpperCase(), guid.toLowerCase()]) {
         expectEqual(`feed URL by ${spelling}`, (await api.get(spelling)).feed_url, feed_url);
@@ -114,12 +107,11 @@ export const readingChecks: Check[] = [
     says: "Bodies of responses, also of errors, have a Content-Type of JSON",
     source: "Open Podcast API: all bodies are JSON; RFC 8259, section 11",
     level: "SHOULD",
-    async run(prober) {
-      const api = openPodcast(prober);
+    async run(api) {
       for (const path of ["/subscriptions?per_page=1", `/subscriptions/${NOWHERE}`]) {
         const type = (await api.request("GET", path)).headers.get("content-type") ?? "";
         expect(`Content-Type of ${path}: ${type}`, /^application\/([\w.-]+\+)?json\b/i.test(type));
       }
     },
   },
-];
+]);
