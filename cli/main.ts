@@ -1,8 +1,8 @@
 #!/usr/bin/env bun
 // The program: runs one command, with an exit code.
 import { CommanderError } from "commander";
+import { READ_FILE } from "../src/config/program.ts";
 import { DomainError, type ErrorCode, reasonOf } from "../src/errors.ts";
-import { READ_FILE } from "../src/moving/word.ts";
 import { COMPLETE } from "./commands/completion.ts";
 import { createProgram } from "./program.ts";
 import { print, printError, STDERR, shorten } from "./terminal/output.ts";

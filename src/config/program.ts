@@ -11,6 +11,9 @@ export const isCompiled = () => Bun.main.startsWith("/$bunfs/");
 export const programArguments = () =>
   isCompiled() ? [process.execPath] : [process.execPath, join(import.meta.dir, "..", "..", "cli", "main.ts")];
 
+/** The word that starts the process which reads a file (src/moving/file.ts), in place of a command. */
+export const READ_FILE = "__read-file";
+
 /** How the server was started, which decides where its settings are. "own service": of one account. */
 export type Start = "service" | "own service" | "container" | "executable" | "source";
 

@@ -1,12 +1,11 @@
 // Reading a file in a separate process: a hostile one costs that process its time and memory, and nothing else.
 import { z } from "zod";
 import { readUpTo } from "../bounded.ts";
-import { programArguments } from "../config/program.ts";
+import { programArguments, READ_FILE } from "../config/program.ts";
 import type { Moving } from "../domain/moving.ts";
 import { DomainError } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import { type MovingLimits, readMoving } from "./lines.ts";
-import { READ_FILE } from "./word.ts";
 
 /** Milliseconds for a file. The largest that is allowed takes a few seconds on a small machine. */
 const PATIENCE = 60_000;
