@@ -7,29 +7,25 @@ const IDLE_TIMEOUT = 60;
 
 /** What requests need of their connection. */
 class Connection {
-  readonly #request: Request;
-  readonly #server: Server<undefined>;
-  readonly #idleTimeout: number;
-
-  constructor(request: Request, server: Server<undefined>, idleTimeout: number) {
-    this.#request = request;
-    this.#server = server;
-    this.#idleTimeout = idleTimeout;
-  }
+  constructor(
+    private readonly request: Request,
+    private readonly server: Server<undefined>,
+    private readonly idleTimeout: number,
+  ) {}
 
   /** Few requests need it, and it costs as much as a read from the database. */
   get address(): string | undefined {
-    return this.#server.requestIP(this.#request)?.address;
+    return this.server.requestIP(this.request)?.address;
   }
 
   /** Begins the idle time again. The runtime does that only for bodies that arrive with more than 16 KB a second. */
   stayOpen(): void {
-    this.#server.timeout(this.#request, this.#idleTimeout);
+    this.server.timeout(this.request, this.idleTimeout);
   }
 
   /** Ends the idle time until stayOpen(). The runtime does that only for bodies that nothing said stayOpen() about. */
   awaitResponse(): void {
-    this.#server.timeout(this.#request, 0);
+    this.server.timeout(this.request, 0);
   }
 }
 
