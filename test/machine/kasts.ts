@@ -5,7 +5,6 @@ import { freePort } from "../support/free-port.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
 import { continueFrom } from "../support/set-place.ts";
-
 import { reasonToSkip } from "./debian.ts";
 import { type KastsAccount, kastsRoot, openKasts } from "./kasts-device.ts";
 
