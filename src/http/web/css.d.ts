@@ -1,5 +1,0 @@
-// Stylesheets are embedded as text.
-declare module "*.css" {
-  const text: string;
-  export default text;
-}
