@@ -45,9 +45,6 @@ export interface Change {
 /** A place in the history: only earlier changes come after it. */
 export type HistoryPosition = Pick<Change, "changed_at" | "seq">;
 
-/** Where a list of the latest changes begins. */
-export const HISTORY_END: HistoryPosition = { changed_at: Number.MAX_SAFE_INTEGER, seq: 0 };
-
 /** Who makes a change, as they are called then. */
 export interface ChangedBy {
   /** `session` is an app with the password, `token` one with a token, `page` the user on the web page. */

@@ -2,9 +2,10 @@
 import { timeForChanges } from "../clock.ts";
 import type { HistoryTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
-import { type Change, type ChangedBy, HISTORY_END, type HistoryPosition, readChangedBy } from "../domain/history.ts";
+import { type Change, type ChangedBy, type HistoryPosition, readChangedBy } from "../domain/history.ts";
 import {
   firstChangeAfter,
+  HISTORY_END,
   type HistorySpan,
   historyPosition,
   lastToPrune,

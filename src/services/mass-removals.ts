@@ -1,8 +1,8 @@
 // Mass removals in a user's history.
 import type { Database } from "../db/database.ts";
-import { appOf, type ChangedBy, HISTORY_END, type HistoryPosition, readChangedBy } from "../domain/history.ts";
+import { appOf, type ChangedBy, type HistoryPosition, readChangedBy } from "../domain/history.ts";
 import { type AttributedChange, findMassRemovals, type MassRemoval } from "../domain/mass-removals.ts";
-import { historyPosition, listActsFrom } from "../store/history.ts";
+import { HISTORY_END, historyPosition, listActsFrom } from "../store/history.ts";
 import { readPages } from "../store/rows.ts";
 import { countSubscribed } from "../store/subscriptions.ts";
 import { nextTurn } from "../turns.ts";

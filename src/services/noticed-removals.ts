@@ -1,8 +1,8 @@
 // Mass removals that pages tell of, until the podcasts are back or the user keeps the list so.
 import type { Tx } from "../db/statement.ts";
-import { type ChangedBy, HISTORY_END, readChangedBy, statusOf } from "../domain/history.ts";
+import { type ChangedBy, readChangedBy, statusOf } from "../domain/history.ts";
 import { FEWEST_REMOVED } from "../domain/mass-removals.ts";
-import { findRemovals, readKeptRemovals, saveKeptRemovals, spansBefore } from "../store/history.ts";
+import { findRemovals, HISTORY_END, readKeptRemovals, saveKeptRemovals, spansBefore } from "../store/history.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";

@@ -1,11 +1,11 @@
 // A user's podcasts for people: a list that is sorted by title, searchable, in pages; and one podcast.
-import { HISTORY_END, readChangedBy } from "../domain/history.ts";
+import { readChangedBy } from "../domain/history.ts";
 import { readableUrl } from "../domain/readable-url.ts";
 import { hasWords, wordsOf } from "../domain/search-words.ts";
 import { sortedPart } from "../domain/sorted-part.ts";
 import { DomainError } from "../errors.ts";
 import { findFeeds } from "../store/feeds.ts";
-import { listAdditions, spansBefore } from "../store/history.ts";
+import { HISTORY_END, listAdditions, spansBefore } from "../store/history.ts";
 import { findSubscriptions, listPresent } from "../store/subscriptions.ts";
 import { mapInTurns, nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";

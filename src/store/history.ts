@@ -13,7 +13,7 @@ type PageBefore = Owner & { changed_at: number; seq: number; limit: number };
 export const historyPosition = ({ changed_at, seq }: Pick<HistoryTable, "changed_at" | "seq">) => ({ changed_at, seq });
 
 /** After all changes. */
-const END = { changed_at: Number.MAX_SAFE_INTEGER, seq: 0 };
+export const HISTORY_END = { changed_at: Number.MAX_SAFE_INTEGER, seq: 0 };
 
 const isBefore = (row: ExpressionBuilder<Schema, "history">, p: PageBefore) =>
   row.or([
@@ -162,14 +162,14 @@ const listChangesBefore = statement((db, p: HistorySpan) =>
 /** Reads all changes between two timestamps, or from one on, newest first, each page in its own read transaction. */
 export const readChanges = (database: Database, { user_id, from, to }: Owner & { from: number; to?: number }) =>
   readPages(
-    to === undefined ? END : { changed_at: to + 1, seq: 0 },
+    to === undefined ? HISTORY_END : { changed_at: to + 1, seq: 0 },
     (place, limit) => database.read((tx) => listChangesBefore(tx, { user_id, from, ...place, limit })),
     historyPosition,
   );
 
 /** All changes from a timestamp on, newest first. */
 export const listChangesFrom = (tx: Tx, p: Owner & { from: number }) =>
-  readRows(END, (place, limit) => listChangesBefore(tx, { ...p, ...place, limit }), historyPosition);
+  readRows(HISTORY_END, (place, limit) => listChangesBefore(tx, { ...p, ...place, limit }), historyPosition);
 
 /** The changes from a timestamp on that come before a position, newest first: what happened, and who did it. */
 export const listActsFrom = statement((db, p: HistorySpan) =>
@@ -224,7 +224,7 @@ export const saveHistoryStart = statement((db, p: Owner & { to: number }) =>
 /** The subscriptions that somebody with a label added. */
 export async function listAddedBy(tx: Tx, { user_id, label }: Owner & { label: string }): Promise<Set<number | null>> {
   const pages = readPages(
-    END,
+    HISTORY_END,
     (place, limit) => listActsFrom(tx, { user_id, from: 0, ...place, limit }),
     historyPosition,
   );

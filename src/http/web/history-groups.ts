@@ -1,12 +1,5 @@
 // Changes of one app that belong together: a sync, or a few in a row.
-import {
-  appOf,
-  type ChangedBy,
-  HISTORY_END,
-  type HistoryPosition,
-  isRemoval,
-  type What,
-} from "../../domain/history.ts";
+import { appOf, type ChangedBy, type HistoryPosition, isRemoval, type What } from "../../domain/history.ts";
 import type { HistoryEntry } from "../../services/history.ts";
 import { takeTurns } from "../../turns.ts";
 
@@ -63,11 +56,11 @@ const newGroup = ({ by, at, changed_at }: HistoryEntry): ChangeGroup => ({
 
 /**
  * Groups changes until so many are listed, and then to the end of their group.
- * @param read gives up to `size` changes that come after a position, newest first
+ * @param read gives up to `size` changes that come after a position, newest first; the first ones without one
  */
 export async function groupChanges(
-  read: (after: HistoryPosition) => Promise<HistoryEntry[]>,
-  { after = HISTORY_END, size }: { after?: HistoryPosition | undefined; size: number },
+  read: (after: HistoryPosition | undefined) => Promise<HistoryEntry[]>,
+  { after, size }: { after?: HistoryPosition | undefined; size: number },
 ): Promise<GroupedPage> {
   const giveTurn = takeTurns();
   const groups: ChangeGroup[] = [];
@@ -79,7 +72,7 @@ export async function groupChanges(
     for (const change of changes) {
       let group = groups.at(-1);
       if (!group || !isPartOf(group, change)) {
-        if (listed >= size) return { groups, next: last };
+        if (listed >= size) return { groups, next: last ?? null };
         group = newGroup(change);
         groups.push(group);
       }

@@ -58,7 +58,7 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     const by = c.req.query("by") || undefined;
     const guid = c.req.query("podcast")?.toLowerCase() || undefined;
     const after = readPosition(c.req.query("after"));
-    const read = (last: HistoryPosition) => listHistory(app, actor, { by, guid, after: last, limit: PER_PAGE });
+    const read = (last?: HistoryPosition) => listHistory(app, actor, { by, guid, after: last, limit: PER_PAGE });
     const page = await groupChanges(read, { after, size: PER_PAGE });
     const next = page.next && `${page.next.changed_at}.${page.next.seq}`;
     const notice =
@@ -139,7 +139,7 @@ async function restore(
 
 /** The latest times at which podcasts were removed or lost: before each, the list may have been right. */
 async function listMoments(app: App, actor: Actor): Promise<ChangeGroup[]> {
-  const read = (after: HistoryPosition) => listHistory(app, actor, { limit: PER_PAGE, after });
+  const read = (after?: HistoryPosition) => listHistory(app, actor, { limit: PER_PAGE, after });
   const { groups } = await groupChanges(read, { size: PER_PAGE });
   return groups.filter(({ removed, lost }) => removed.size > 0 || lost > 0).slice(0, MOMENTS);
 }
