@@ -2,7 +2,8 @@
 import { sql } from "kysely";
 import type { DeviceTable, Owner } from "../db/schema.ts";
 import { statement, type ValuesOf } from "../db/statement.ts";
-import { deleteAllButOneAnd } from "./rows.ts";
+import { columnsOf } from "../db/tables.ts";
+import { deleteAllButOneAnd, pick } from "./rows.ts";
 
 export const listDevices = statement((db, p: Owner) =>
   db
@@ -37,16 +38,7 @@ const nextPause = sql<number | null>`case
 export const keepDevice = statement((db, p: ValuesOf<DeviceTable>) =>
   db
     .insertInto("devices")
-    .values({
-      user_id: p.user_id,
-      id: p.id,
-      caption: p.caption,
-      type: p.type,
-      token_id: p.token_id,
-      created_at: p.created_at,
-      last_sync_at: p.last_sync_at,
-      usual_pause: p.usual_pause,
-    })
+    .values(pick(p, columnsOf("devices")))
     .onConflict((conflict) =>
       conflict.columns(["user_id", "id"]).doUpdateSet((row) => ({
         usual_pause: nextPause,

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { FeedLookupTable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx, type ValuesOf } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { columnOf, saveRows } from "./rows.ts";
+import { columnOf, pick, saveRows } from "./rows.ts";
 
 type Feed = { feed: string };
 
@@ -116,21 +116,12 @@ export const postponeLookup = statement((db, p: { feed: string; from: number; ne
 export const saveLookup = statement((db, p: ValuesOf<FeedLookupTable>) =>
   db
     .updateTable("feed_lookups")
-    .set({
-      feed_url: p.feed_url,
-      next_at: p.next_at,
-      checked_at: p.checked_at,
-      etag: p.etag,
-      last_modified: p.last_modified,
-      title: p.title,
-      guid: p.guid,
-      moved_to: p.moved_to,
-      moved_since: p.moved_since,
-      moved_seen: p.moved_seen,
-      failures: p.failures,
-      failing_since: p.failing_since,
-      reason: p.reason,
-    })
+    .set(
+      pick(
+        p,
+        columnsOf("feed_lookups").filter((column) => column !== "feed"),
+      ),
+    )
     .where("feed", "=", p.feed),
 );
 

@@ -36,6 +36,10 @@ export const rowsOf = <Column extends string, Value>(column: Column, values: Ite
 export const columnOf = <Row, Column extends keyof Row>(rows: readonly Row[], column: Column): Row[Column][] =>
   rows.map((row) => row[column]);
 
+/** Some fields of a statement's values, which can't list their own. */
+export const pick = <Values, Column extends keyof Values>(values: Values, columns: readonly Column[]) =>
+  Object.fromEntries(columns.map((column) => [column, values[column]])) as Pick<Values, Column>;
+
 /** An insert of rows, to which clauses may be added. */
 export function insertInto(name: string, columns: readonly string[], rows: readonly Values[]): RawBuilder<never> {
   const values = rows.map((row) => sql`(${sql.join(columns.map((column) => row[column]))})`);

@@ -2,6 +2,7 @@
 import type { Kysely } from "kysely";
 import type { Owner, Schema, UserTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
+import { pick } from "./rows.ts";
 
 /** The user's clock as a column of a statement on the user's rows, which saves a statement. */
 export const clockOf = (db: Kysely<Schema>, user_id: number) =>
@@ -122,16 +123,7 @@ export const readCounters = statement((db, p: Owner) =>
 );
 
 export const saveCounters = statement((db, p: Owner & Counters) =>
-  db
-    .updateTable("users")
-    .set({
-      clock: p.clock,
-      last_subscription: p.last_subscription,
-      last_deletion: p.last_deletion,
-      last_episode: p.last_episode,
-      last_play: p.last_play,
-    })
-    .where("id", "=", p.user_id),
+  db.updateTable("users").set(pick(p, COUNTERS)).where("id", "=", p.user_id),
 );
 
 /** Sets or removes the password, later than the one before even if the clock went back, and ends all sessions. */
