@@ -1,9 +1,9 @@
 // All texts of the web page, in one place for translation.
 import { plural } from "../../plural.ts";
-import { connect } from "./connect-texts.ts";
-import { history } from "./history-texts.ts";
-import { listening } from "./listening-texts.ts";
-import { moveIn } from "./move-in-texts.ts";
+import { connect } from "./texts/connect.ts";
+import { history } from "./texts/history.ts";
+import { listening } from "./texts/listening.ts";
+import { moveIn } from "./texts/move-in.ts";
 
 export const texts = {
   name: "podkeep",

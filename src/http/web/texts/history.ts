@@ -1,5 +1,5 @@
 // Texts of the history of subscriptions.
-import { plural } from "../../plural.ts";
+import { plural } from "../../../plural.ts";
 
 export const history = {
   title: "History",

@@ -1,5 +1,5 @@
 // Texts of moving in.
-import { plural } from "../../plural.ts";
+import { plural } from "../../../plural.ts";
 
 const positions = (count: number) => `${plural(count, "position or mark", "positions and marks")} of episodes`;
 

@@ -1,5 +1,5 @@
 // Texts of the pages about listening.
-import { plural } from "../../plural.ts";
+import { plural } from "../../../plural.ts";
 
 export const listening = {
   title: "Listening",
