@@ -1,12 +1,12 @@
 // Files of the web page, embedded in the executable. Their names change with their content, so browsers keep them for good.
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import listening from "./listening.css" with { type: "text" };
-import script from "./script.js" with { type: "text" };
-import style from "./style.css" with { type: "text" };
+import listening from "./assets/listening.css" with { type: "text" };
+import script from "./assets/script.js" with { type: "text" };
+import style from "./assets/style.css" with { type: "text" };
+import touchIcon from "./assets/touch-icon.png" with { type: "file" };
+import tryIt from "./assets/try-it.js" with { type: "text" };
 import { texts } from "./texts.ts";
-import touchIcon from "./touch-icon.png" with { type: "file" };
-import tryIt from "./try-it.js" with { type: "text" };
 
 export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" fill="#4a3fc0"/><path d="M11 25V9h6a5 5 0 0 1 0 10h-6" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
