@@ -35,55 +35,39 @@ export function createMetricsEndpoint(newestBackup: NewestBackup = async () => n
 
 function createHooks(registry: Registry): Metrics {
   const registers = [registry];
-  const requests = new Histogram({
-    name: "podkeep_http_request_duration_seconds",
-    help: "Requests and how long they took, by route pattern; empty for unknown paths",
-    labelNames: ["method", "route", "status"],
-    buckets: DURATIONS,
-    registers,
-  });
+  const counter = (name: string, help: string, labelNames: string[] = []) =>
+    new Counter({ name, help, labelNames, registers });
+  const histogram = (name: string, help: string, buckets: number[], labelNames: string[] = []) =>
+    new Histogram({ name, help, labelNames, buckets, registers });
+  const requests = histogram(
+    "podkeep_http_request_duration_seconds",
+    "Requests and how long they took, by route pattern; empty for unknown paths",
+    DURATIONS,
+    ["method", "route", "status"],
+  );
   // Without labels, so that it is 0 before the first error: Prometheus sees a burst only as growth.
-  const errors = new Counter({
-    name: "podkeep_http_errors_total",
-    help: "Requests that failed with a status from 500",
-    registers,
-  });
-  const failures = new Counter({
-    name: "podkeep_auth_failures_total",
-    help: "Requests whose credential was refused, by reason",
-    labelNames: ["reason"],
-    registers,
-  });
-  const massRemovals = new Counter({
-    name: "podkeep_mass_removals_total",
-    help: "Times that an app removed more than half of a list of ten or more podcasts within an hour",
-    registers,
-  });
-  const backupFailures = new Counter({
-    name: "podkeep_backup_failures_total",
-    help: "Scheduled backups that failed",
-    registers,
-  });
-  const lookups = new Histogram({
-    name: "podkeep_feed_lookup_duration_seconds",
-    help: "Fetches of feeds and how long they took, by result",
-    labelNames: ["result"],
-    buckets: FETCHES,
-    registers,
-  });
+  const errors = counter("podkeep_http_errors_total", "Requests that failed with a status from 500");
+  const failures = counter("podkeep_auth_failures_total", "Requests whose credential was refused, by reason", [
+    "reason",
+  ]);
+  const massRemovals = counter(
+    "podkeep_mass_removals_total",
+    "Times that an app removed more than half of a list of ten or more podcasts within an hour",
+  );
+  const backupFailures = counter("podkeep_backup_failures_total", "Scheduled backups that failed");
+  const lookups = histogram(
+    "podkeep_feed_lookup_duration_seconds",
+    "Fetches of feeds and how long they took, by result",
+    FETCHES,
+    ["result"],
+  );
   for (const result of ["read", "unchanged", "failed"]) lookups.zero({ result });
-  const commits = new Histogram({
-    name: "podkeep_commit_duration_seconds",
-    help: "Commits of write transactions and how long they took",
-    buckets: DURATIONS,
-    registers,
-  });
-  const groups = new Histogram({
-    name: "podkeep_commit_transactions",
-    help: "Write transactions that shared a commit",
-    buckets: GROUPS,
-    registers,
-  });
+  const commits = histogram(
+    "podkeep_commit_duration_seconds",
+    "Commits of write transactions and how long they took",
+    DURATIONS,
+  );
+  const groups = histogram("podkeep_commit_transactions", "Write transactions that shared a commit", GROUPS);
   return {
     served({ method, route, status, seconds }) {
       requests.observe({ method, route: route ?? "", status }, seconds);
