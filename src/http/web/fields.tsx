@@ -58,6 +58,13 @@ export const Field = ({ name, label, children, ...attributes }: FieldProps) => (
   </div>
 );
 
+/** The button that sends a form. */
+export const Submit = ({ children }: { children?: Child }) => (
+  <button type="submit" class="primary">
+    {children}
+  </button>
+);
+
 interface ChoiceProps {
   name: string;
   label: string;

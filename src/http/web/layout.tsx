@@ -1,6 +1,6 @@
 // The frame of every page, and parts that several pages have.
 /** @jsxImportSource hono/jsx */
-import type { Child } from "hono/jsx";
+import type { Child, JSX } from "hono/jsx";
 import type { ChangedBy } from "../../domain/history.ts";
 import type { Frame } from "../env.ts";
 import { type Asset, assets } from "./assets.ts";
@@ -62,9 +62,7 @@ function Banner() {
             {text.massRemoval(actorName(by, devices), removed, of)} <Time ms={ended_at} format="clock" />.
           </p>
           <div class="bar">
-            <a class="button" href={changesBy(by)}>
-              {text.seeWhat}
-            </a>
+            <ButtonLink href={changesBy(by)}>{text.seeWhat}</ButtonLink>
             {canWrite && (
               <>
                 <PutBack by={by} from={from} to={to} text={text.putThemBack} kind="primary" />
@@ -180,6 +178,22 @@ export function Time({ ms, format = "ago" }: { ms: number; format?: "ago" | "day
     </time>
   );
 }
+
+/** A paragraph that is a link. */
+export const LinkLine = ({ href, children }: { href: string; children?: Child }) => (
+  <p>
+    <a href={href}>{children}</a>
+  </p>
+);
+
+type ButtonLinkProps = JSX.IntrinsicElements["a"] & { kind?: "primary"; children?: Child };
+
+/** A link that looks like a button. */
+export const ButtonLink = ({ kind, children, ...attributes }: ButtonLinkProps) => (
+  <a class={kind ? `button ${kind}` : "button"} {...attributes}>
+    {children}
+  </a>
+);
 
 /** A remark above a page. */
 export const Notice = ({ children }: { children?: Child }) => (

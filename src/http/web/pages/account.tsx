@@ -4,7 +4,7 @@
 import { VERSION } from "../../../version.ts";
 import { Field, fieldWith, NewPassword, Problem, UserForm, UserNameOf } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
-import { ActionButton, Layout, NeedsPassword, Notice } from "../layout.tsx";
+import { ActionButton, ButtonLink, Layout, NeedsPassword, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface AccountProps {
@@ -36,15 +36,9 @@ export function AccountPage({ name, notice = null, problem = null, field = "pres
       )}
       <h2>{account.data}</h2>
       <p>
-        <a class="button" href="/account/podkeep.json">
-          {account.download}
-        </a>{" "}
-        <a class="button" href="/podcasts/podkeep.opml">
-          {texts.podcasts.exportOpml}
-        </a>{" "}
-        <a class="button" href="/account/move-in">
-          {texts.moveIn.title}
-        </a>
+        <ButtonLink href="/account/podkeep.json">{account.download}</ButtonLink>{" "}
+        <ButtonLink href="/podcasts/podkeep.opml">{texts.podcasts.exportOpml}</ButtonLink>{" "}
+        <ButtonLink href="/account/move-in">{texts.moveIn.title}</ButtonLink>
       </p>
       <h2>{account.guides}</h2>
       <ul class="plain">

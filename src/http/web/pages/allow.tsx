@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { WaitingApp } from "../../../services/login-flow.ts";
 import { useFrame } from "../frame.ts";
-import { ActionButton, Layout, NeedsPassword } from "../layout.tsx";
+import { ActionButton, Layout, LinkLine, NeedsPassword } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface AllowProps {
@@ -34,9 +34,7 @@ export function AllowPage({ app: { label, address }, user, path }: AllowProps) {
       ) : (
         <>
           <NeedsPassword>{text.needsPassword}</NeedsPassword>
-          <p>
-            <a href={`/sign-in?${new URLSearchParams({ next: path })}`}>{text.signIn}</a>
-          </p>
+          <LinkLine href={`/sign-in?${new URLSearchParams({ next: path })}`}>{text.signIn}</LinkLine>
         </>
       )}
     </Layout>

@@ -3,9 +3,9 @@
 import type { ConnectedApp } from "../../../services/apps.ts";
 import type { Device } from "../../../services/devices.ts";
 import type { PageSession } from "../../../services/sessions.ts";
-import { fieldWith, Problem, UserForm, useTyped } from "../fields.tsx";
+import { fieldWith, Problem, Submit, UserForm, useTyped } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
-import { ActionButton, Layout, NeedsPassword, Time } from "../layout.tsx";
+import { ActionButton, ButtonLink, Layout, NeedsPassword, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface AppsProps {
@@ -36,9 +36,9 @@ export function AppsPage({ apps, byPassword, sessions, sessionId, open }: AppsPr
       <div class="bar">
         <h1>{text.title}</h1>
         {canChange && (
-          <a class="button primary" href="/connect">
+          <ButtonLink kind="primary" href="/connect">
             {text.connect}
-          </a>
+          </ButtonLink>
         )}
       </div>
       {!canChange && <NeedsPassword>{text.needsPassword}</NeedsPassword>}
@@ -106,12 +106,12 @@ function AppRow({ app, open }: { app: ConnectedApp; open: OpenRow }) {
       )}
       {canChange && open.rename !== id && open.revoke !== id && (
         <div class="bar">
-          <a class="button" href={`/apps?rename=${id}`} aria-label={text.renameNamed(name)}>
+          <ButtonLink href={`/apps?rename=${id}`} aria-label={text.renameNamed(name)}>
             {text.rename}
-          </a>
-          <a class="button" href={`/apps?revoke=${id}`} aria-label={text.revokeNamed(name)}>
+          </ButtonLink>
+          <ButtonLink href={`/apps?revoke=${id}`} aria-label={text.revokeNamed(name)}>
             {text.revoke}
-          </a>
+          </ButtonLink>
         </div>
       )}
       {devices.length > 0 && (
@@ -136,9 +136,9 @@ function TimeOf({ label, ms, format }: { label: string; ms: number; format?: "da
 }
 
 const Cancel = ({ autofocus = false }: { autofocus?: boolean }) => (
-  <a class="button" href="/apps" autofocus={autofocus}>
+  <ButtonLink href="/apps" autofocus={autofocus}>
     {texts.cancel}
-  </a>
+  </ButtonLink>
 );
 
 interface RenameProps {
@@ -162,9 +162,7 @@ function Rename({ action, field, value, label, open: { typed = value, problem } 
         autofocus
         aria-label={label}
       />
-      <button type="submit" class="primary">
-        {texts.apps.save}
-      </button>
+      <Submit>{texts.apps.save}</Submit>
       <Cancel />
     </UserForm>
   );
@@ -190,9 +188,9 @@ function DeviceInfo({ device, open }: { device: Device; open: OpenRow }) {
       )}
       {canWrite && open.device !== id && (
         <div class="bar">
-          <a class="button" href={`/apps?device=${id}`} aria-label={text.renameNamed(caption)}>
+          <ButtonLink href={`/apps?device=${id}`} aria-label={text.renameNamed(caption)}>
             {text.rename}
-          </a>
+          </ButtonLink>
           <ActionButton action={`/apps/devices/${id}/forget`} label={text.forgetNamed(caption)}>
             {text.forget}
           </ActionButton>

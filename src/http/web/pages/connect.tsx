@@ -4,8 +4,8 @@ import { raw } from "hono/html";
 import { renderSVG } from "uqr";
 import type { ConnectValues } from "../../../services/connect-links.ts";
 import { type AppKind, hasLogin, isForComputers, stepsOf } from "../connect-steps.ts";
-import { Field, UserForm, useTyped } from "../fields.tsx";
-import { Copyable, Layout } from "../layout.tsx";
+import { Field, Submit, UserForm, useTyped } from "../fields.tsx";
+import { ButtonLink, Copyable, Layout, LinkLine } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 const text = texts.connect;
@@ -24,9 +24,7 @@ export function ChooseAppPage({ noPhone }: { noPhone: string | null }) {
           </li>
         ))}
       </ul>
-      <p>
-        <a href="/apps">{texts.cancel}</a>
-      </p>
+      <LinkLine href="/apps">{texts.cancel}</LinkLine>
     </Layout>
   );
 }
@@ -47,12 +45,7 @@ export function AskDevicePage({ kind, nonce }: AskDeviceProps) {
         <input type="hidden" name="nonce" value={nonce} />
         <input type="hidden" name="app" value={kind} />
         <Field name="device" label={text.device} value={useTyped("device")} maxlength={60} autofocus />
-        <button type="submit" class="primary">
-          {text.submit}
-        </button>{" "}
-        <a class="button" href="/connect">
-          {texts.cancel}
-        </a>
+        <Submit>{text.submit}</Submit> <ButtonLink href="/connect">{texts.cancel}</ButtonLink>
       </UserForm>
     </Layout>
   );
@@ -76,12 +69,8 @@ export function LoginPage({ kind, server, link, noPhone }: LoginProps) {
       {link && <Code link={link} about={text.scanSteps} />}
       {link && <h2>{text.steps}</h2>}
       <Steps kind={kind} values={{ server }} />
-      <p>
-        <a href={`/connect?app=${kind}&by=token`}>{text.byToken}</a>
-      </p>
-      <p>
-        <a href="/connect">{text.anotherApp}</a>
-      </p>
+      <LinkLine href={`/connect?app=${kind}&by=token`}>{text.byToken}</LinkLine>
+      <LinkLine href="/connect">{text.anotherApp}</LinkLine>
     </Layout>
   );
 }
@@ -93,9 +82,7 @@ export function GuidePage({ kind, server }: { kind: AppKind; server: string }) {
       <h1>{text.done(kind)}</h1>
       {hasLogin(kind) && <p class="muted">{text.noTyping}</p>}
       <Steps kind={kind} values={{ server }} />
-      <p>
-        <a href="/connect">{text.again}</a>
-      </p>
+      <LinkLine href="/connect">{text.again}</LinkLine>
     </Layout>
   );
 }
@@ -128,9 +115,7 @@ export function ConnectedPage({ kind, values, link, noPhone, isOwn }: ConnectedP
       )}
       {isOwn && (
         <p>
-          <a class="button" href="/apps">
-            {text.back}
-          </a>
+          <ButtonLink href="/apps">{text.back}</ButtonLink>
         </p>
       )}
     </Layout>
@@ -214,17 +199,13 @@ export function OpenLinkPage({ known }: { known: boolean }) {
         <>
           <p>{text.openOnce}</p>
           <form method="post">
-            <button type="submit" class="primary">
-              {text.open}
-            </button>
+            <Submit>{text.open}</Submit>
           </form>
         </>
       ) : (
         <>
           <p>{text.expired}</p>
-          <p>
-            <a href="/connect">{text.again}</a>
-          </p>
+          <LinkLine href="/connect">{text.again}</LinkLine>
         </>
       )}
     </Layout>

@@ -1,6 +1,7 @@
 // The API reference: its head, its routes with a form each, and its schemas.
 /** @jsxImportSource hono/jsx */
 import { type Content, type Document, type Route, routesOf, type Schema } from "../api-document.ts";
+import { Submit } from "../fields.tsx";
 import { texts } from "../texts.ts";
 
 const nameOf = (ref: string | undefined) => ref?.split("/").at(-1) ?? "";
@@ -155,9 +156,7 @@ function TryIt({ route: { method, path, operation }, document }: { route: Route;
           </>
         )}
         {method !== "GET" && <p class="small muted">{docs.changes}</p>}
-        <button type="submit" class="primary">
-          {docs.send}
-        </button>
+        <Submit>{docs.send}</Submit>
         <output hidden>
           <pre tabindex={0} />
           {docs.command}

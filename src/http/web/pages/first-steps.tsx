@@ -1,7 +1,7 @@
 // Making the first user, and choosing a password by a link.
 /** @jsxImportSource hono/jsx */
 import type { PasswordLink } from "../../../services/password-links.ts";
-import { Field, fieldWith, NewPassword, Problem, UserNameOf, VERBATIM } from "../fields.tsx";
+import { Field, fieldWith, NewPassword, Problem, Submit, UserNameOf, VERBATIM } from "../fields.tsx";
 import { Layout } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -33,9 +33,7 @@ export function SetupPage({ name = "", problem = null, field = "name" }: SetupPr
           autofocus={!problems.password}
         />
         <NewPassword label={text.password} name="password" problem={problems.password} />
-        <button type="submit" class="primary">
-          {text.submit}
-        </button>
+        <Submit>{text.submit}</Submit>
       </form>
     </Layout>
   );
@@ -51,9 +49,7 @@ export function PasswordPage({ link, problem = null }: { link: PasswordLink; pro
       <form method="post">
         <UserNameOf name={link.name} />
         <NewPassword label={text.password} name="password" problem={problem} />
-        <button type="submit" class="primary">
-          {text.submit}
-        </button>
+        <Submit>{text.submit}</Submit>
       </form>
     </Layout>
   );

@@ -5,7 +5,7 @@ import { readableUrl } from "../../../domain/readable-url.ts";
 import { Choice } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
 import type { ChangeGroup } from "../history-groups.ts";
-import { ActorName, choicesOf, Layout, Notice, PutBack, Time } from "../layout.tsx";
+import { ActorName, ButtonLink, choicesOf, Layout, LinkLine, Notice, PutBack, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface HistoryProps {
@@ -37,11 +37,7 @@ export function HistoryPage(props: HistoryProps) {
     <Layout title={text.title} which={which} section="history">
       <div class="bar">
         <h1>{text.title}</h1>
-        {canWrite && (
-          <a class="button" href="/history/restore">
-            {text.restore}
-          </a>
-        )}
+        {canWrite && <ButtonLink href="/history/restore">{text.restore}</ButtonLink>}
       </div>
       {notice && <Notice>{notice}</Notice>}
       {podcast && (
@@ -57,11 +53,7 @@ export function HistoryPage(props: HistoryProps) {
           <Group group={group} isMissing={[...group.returnable].some((id) => missing.has(id))} />
         ))}
       </ul>
-      {next && (
-        <p>
-          <a href={query({ after: next })}>{text.older}</a>
-        </p>
-      )}
+      {next && <LinkLine href={query({ after: next })}>{text.older}</LinkLine>}
     </Layout>
   );
 }
@@ -99,9 +91,9 @@ function Group({ group, isMissing }: { group: ChangeGroup; isMissing: boolean })
         <ChangeList changes={changes} of={sum(counts.values())} />
       </details>
       {canWrite && lost > 0 && (
-        <a class="button" href={previewPath(from)} aria-label={text.named(text.restoreBefore, summary)}>
+        <ButtonLink href={previewPath(from)} aria-label={text.named(text.restoreBefore, summary)}>
           {text.restoreBefore}
-        </a>
+        </ButtonLink>
       )}
       {canWrite && lost === 0 && isMissing && (
         <PutBack by={by} from={from} to={to} text={text.putBack} label={text.named(text.putBack, summary)} />

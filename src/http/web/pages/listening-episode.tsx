@@ -5,7 +5,7 @@ import { type EpisodePlace, episodeName, isAtEnd } from "../../../services/liste
 import type { PlayEntry, PlayPosition } from "../../../services/play-list.ts";
 import { nameOf } from "../../../services/podcasts.ts";
 import { useFrame } from "../frame.ts";
-import { ActionButton, ActorName, Layout, Notice, Time } from "../layout.tsx";
+import { ActionButton, ActorName, Layout, LinkLine, Notice, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 import { clockIfAny, historyPath, ListeningStyle, lengthOf, Progress, Stretch } from "./listening.tsx";
 
@@ -74,11 +74,7 @@ export function EpisodePage({ episode, plays, next, after, notice }: EpisodeProp
           </li>
         ))}
       </ul>
-      {next && (
-        <p>
-          <a href={`${path}?${new URLSearchParams({ after: next })}`}>{text.older}</a>
-        </p>
-      )}
+      {next && <LinkLine href={`${path}?${new URLSearchParams({ after: next })}`}>{text.older}</LinkLine>}
     </Layout>
   );
 }

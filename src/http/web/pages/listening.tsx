@@ -8,7 +8,7 @@ import type { PlayEntry, PlayPosition } from "../../../services/play-list.ts";
 import { nameOf } from "../../../services/podcasts.ts";
 import { assets } from "../assets.ts";
 import { useFrame } from "../frame.ts";
-import { ActorName, choicesOf, Layout, Time, type Which } from "../layout.tsx";
+import { ActorName, ButtonLink, choicesOf, Layout, LinkLine, Time, type Which } from "../layout.tsx";
 import { texts } from "../texts.ts";
 import { Filter, type Filters, podcastsOf } from "./listening-filter.tsx";
 
@@ -32,9 +32,9 @@ export function ListeningLayout({ tab, title = TABS[tab], which = [], children }
       <h1>{text.title}</h1>
       <div class="bar tabs">
         {Object.entries(TABS).map(([path, name]) => (
-          <a class="button" href={`/listening${path}`} aria-current={path === tab ? "page" : undefined}>
+          <ButtonLink href={`/listening${path}`} aria-current={path === tab ? "page" : undefined}>
             {name}
-          </a>
+          </ButtonLink>
         ))}
       </div>
       {children}
@@ -182,9 +182,9 @@ export function PlayHistoryPage(props: HistoryProps) {
         </p>
       )}
       {next && (
-        <p>
-          <a href={historyPath(filters, { after: next })}>{searchedTo === null ? text.older : text.searchOn}</a>
-        </p>
+        <LinkLine href={historyPath(filters, { after: next })}>
+          {searchedTo === null ? text.older : text.searchOn}
+        </LinkLine>
       )}
       {hasPlays && <Downloads />}
       <p class="muted small">{text.daysIn(zone)}</p>
@@ -196,12 +196,8 @@ function Downloads() {
   return (
     <div class="bar">
       <span>{text.export}</span>
-      <a class="button" href="/listening/plays.csv">
-        {text.csv}
-      </a>
-      <a class="button" href="/listening/plays.json">
-        {text.json}
-      </a>
+      <ButtonLink href="/listening/plays.csv">{text.csv}</ButtonLink>
+      <ButtonLink href="/listening/plays.json">{text.json}</ButtonLink>
     </div>
   );
 }

@@ -1,15 +1,13 @@
 // Pages that say why another page is not shown.
 /** @jsxImportSource hono/jsx */
-import { Layout, type Section } from "../layout.tsx";
+import { ButtonLink, Layout, LinkLine, type Section } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 export function MessagePage({ message, section = null }: { message: string; section?: Section | null }) {
   return (
     <Layout title={message} section={section}>
       <h1>{message}</h1>
-      <p>
-        <a href="/">{texts.errors.home}</a>
-      </p>
+      <LinkLine href="/">{texts.errors.home}</LinkLine>
     </Layout>
   );
 }
@@ -22,12 +20,10 @@ export function OtherUserPage({ was, now, page }: { was: string; now: string; pa
       <h1>{text.title}</h1>
       <p>{text.about(was, now)}</p>
       <div class="bar">
-        <a class="button primary" href={page}>
+        <ButtonLink kind="primary" href={page}>
           {text.goOn(now)}
-        </a>
-        <a class="button" href={`/sign-in?${new URLSearchParams({ next: page })}`}>
-          {text.signIn(was)}
-        </a>
+        </ButtonLink>
+        <ButtonLink href={`/sign-in?${new URLSearchParams({ next: page })}`}>{text.signIn(was)}</ButtonLink>
       </div>
     </Layout>
   );

@@ -1,9 +1,9 @@
 // Moving in with a file: the form, and what the file has.
 /** @jsxImportSource hono/jsx */
 import type { MovedIn } from "../../../services/moving-in.ts";
-import { Field, fieldWith, Problem, UserForm } from "../fields.tsx";
+import { Field, fieldWith, Problem, Submit, UserForm } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
-import { Layout, Notice } from "../layout.tsx";
+import { Layout, LinkLine, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 import { ImportedFeeds } from "./imported-feeds.tsx";
 
@@ -24,17 +24,13 @@ export function MoveInPage({ notice = null, problem = null }: FormProps) {
         <UserForm action="/account/move-in" enctype="multipart/form-data">
           <Field name="file" label={moveIn.file} type="file" required {...fieldWith(problem)} />
           <p class="small muted">{moveIn.files}</p>
-          <button type="submit" class="primary">
-            {moveIn.show}
-          </button>
+          <Submit>{moveIn.show}</Submit>
         </UserForm>
       ) : (
         <p class="muted">{texts.podcasts.readOnly}</p>
       )}
       <p class="small muted">{moveIn.servers}</p>
-      <p>
-        <a href="/account">{moveIn.back}</a>
-      </p>
+      <LinkLine href="/account">{moveIn.back}</LinkLine>
     </Layout>
   );
 }
@@ -58,13 +54,9 @@ export function PreviewPage({ found, data }: { found: MovedIn; data: string }) {
       {found.devices > 0 && <p>{moveIn.devices(found.devices)}</p>}
       <UserForm action="/account/move-in/confirm" enctype="multipart/form-data">
         <input type="hidden" name="data" value={data} />
-        <button type="submit" class="primary">
-          {moveIn.add}
-        </button>
+        <Submit>{moveIn.add}</Submit>
       </UserForm>
-      <p>
-        <a href="/account/move-in">{moveIn.other}</a>
-      </p>
+      <LinkLine href="/account/move-in">{moveIn.other}</LinkLine>
     </Layout>
   );
 }

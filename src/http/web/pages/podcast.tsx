@@ -6,7 +6,7 @@ import type { HistoryEntry } from "../../../services/history.ts";
 import type { PlayEntry } from "../../../services/play-list.ts";
 import { nameOf, type Podcast } from "../../../services/podcasts.ts";
 import { useFrame } from "../frame.ts";
-import { ActionButton, ActorName, Copyable, Layout, Time } from "../layout.tsx";
+import { ActionButton, ActorName, Copyable, Layout, LinkLine, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 import { historyPath, ListeningStyle, PlayRow } from "./listening.tsx";
 
@@ -30,9 +30,7 @@ export function PodcastPage(props: PodcastProps) {
   return (
     <Layout title={nameOf(podcast)} section="podcasts">
       <ListeningStyle />
-      <p>
-        <a href={is_subscribed ? "/podcasts" : "/podcasts/unsubscribed"}>{text.back}</a>
-      </p>
+      <LinkLine href={is_subscribed ? "/podcasts" : "/podcasts/unsubscribed"}>{text.back}</LinkLine>
       <h1>
         <bdi>{nameOf(podcast)}</bdi>
       </h1>
@@ -64,11 +62,7 @@ export function PodcastPage(props: PodcastProps) {
           <PlayRow play={play} />
         ))}
       </ul>
-      {plays.length > 0 && (
-        <p>
-          <a href={historyPath({ podcast: id })}>{text.allPlays}</a>
-        </p>
-      )}
+      {plays.length > 0 && <LinkLine href={historyPath({ podcast: id })}>{text.allPlays}</LinkLine>}
       <h2>{texts.menu.history}</h2>
       <ul class="changes small">
         {changes.map(({ what, by, at }) => (
@@ -77,9 +71,7 @@ export function PodcastPage(props: PodcastProps) {
           </li>
         ))}
       </ul>
-      <p>
-        <a href={`/history?podcast=${guid}`}>{text.allChanges}</a>
-      </p>
+      <LinkLine href={`/history?podcast=${guid}`}>{text.allChanges}</LinkLine>
     </Layout>
   );
 }

@@ -2,9 +2,9 @@
 /** @jsxImportSource hono/jsx */
 import type { ImportResult } from "../../../services/imports.ts";
 import { type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
-import { Field, fieldWith, Problem, UserForm, useTyped, VERBATIM } from "../fields.tsx";
+import { Field, fieldWith, Problem, Submit, UserForm, useTyped, VERBATIM } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
-import { Layout, Notice } from "../layout.tsx";
+import { ButtonLink, Layout, LinkLine, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 import { ImportedFeeds } from "./imported-feeds.tsx";
 import { huesOf, Row, UndoRow } from "./podcast-rows.tsx";
@@ -51,18 +51,14 @@ export function PodcastsPage(props: PodcastsProps) {
             {podcasts.add}
           </a>
         )}
-        <a class="button" href="/podcasts/more" aria-label={podcasts.more} title={podcasts.more}>
+        <ButtonLink href="/podcasts/more" aria-label={podcasts.more} title={podcasts.more}>
           …
-        </a>
+        </ButtonLink>
       </div>
       {notice && <Notice>{notice}</Notice>}
       {is_subscribed && !search && <SyncStatus now={now} />}
       {rows.length === 0 && <p class="muted">{emptyText(page, query)}</p>}
-      {search && (
-        <p>
-          <a href={hrefOf({ ...query, search: "", page: 1 })}>{podcasts.all}</a>
-        </p>
-      )}
+      {search && <LinkLine href={hrefOf({ ...query, search: "", page: 1 })}>{podcasts.all}</LinkLine>}
       {isNew && canWrite && <FirstSteps />}
       <ul class="rows links">
         {huesOf(rows).map(({ podcast, hue }) =>
@@ -75,15 +71,9 @@ export function PodcastsPage(props: PodcastsProps) {
       </ul>
       <Pages page={page} query={query} />
       {is_subscribed && page.unsubscribed > 0 && (
-        <p>
-          <a href="/podcasts/unsubscribed">{podcasts.unsubscribedCount(page.unsubscribed)}</a>
-        </p>
+        <LinkLine href="/podcasts/unsubscribed">{podcasts.unsubscribedCount(page.unsubscribed)}</LinkLine>
       )}
-      {!is_subscribed && (
-        <p>
-          <a href="/podcasts">{podcasts.back}</a>
-        </p>
-      )}
+      {!is_subscribed && <LinkLine href="/podcasts">{podcasts.back}</LinkLine>}
     </Layout>
   );
 }
@@ -93,13 +83,11 @@ function FirstSteps() {
   return (
     <div class="bar">
       {useFrame().byPassword && (
-        <a class="button primary" href="/connect">
+        <ButtonLink kind="primary" href="/connect">
           {texts.apps.connect}
-        </a>
+        </ButtonLink>
       )}
-      <a class="button" href="/podcasts/more">
-        {texts.podcasts.importOpml}
-      </a>
+      <ButtonLink href="/podcasts/more">{texts.podcasts.importOpml}</ButtonLink>
     </div>
   );
 }
@@ -183,12 +171,7 @@ export function AddPage({ feed_url = "", problem = null, findsFeeds }: AddProps)
               {findsFeeds ? podcasts.takesPages : podcasts.takesFeeds}
             </p>
           </Field>
-          <button type="submit" class="primary">
-            {podcasts.add}
-          </button>{" "}
-          <a class="button" href="/podcasts">
-            {texts.cancel}
-          </a>
+          <Submit>{podcasts.add}</Submit> <ButtonLink href="/podcasts">{texts.cancel}</ButtonLink>
         </UserForm>
       ) : (
         <p class="muted">{podcasts.readOnly}</p>
@@ -217,26 +200,18 @@ export function MorePage({ problem = null, notice = null, failed = [] }: MorePro
           <h2>{podcasts.importOpml}</h2>
           <UserForm action="/podcasts/import" enctype="multipart/form-data">
             <Field name="file" label={podcasts.file} type="file" required {...fieldWith(problem)} />
-            <button type="submit" class="primary">
-              {podcasts.importOpml}
-            </button>
+            <Submit>{podcasts.importOpml}</Submit>
           </UserForm>
-          <p>
-            <a href="/account/move-in">{podcasts.moveIn}</a>
-          </p>
+          <LinkLine href="/account/move-in">{podcasts.moveIn}</LinkLine>
         </>
       ) : (
         <p class="muted">{podcasts.readOnly}</p>
       )}
       <h2>{podcasts.exportOpml}</h2>
       <p>
-        <a class="button" href="/podcasts/podkeep.opml">
-          {podcasts.exportOpml}
-        </a>
+        <ButtonLink href="/podcasts/podkeep.opml">{podcasts.exportOpml}</ButtonLink>
       </p>
-      <p>
-        <a href="/podcasts">{podcasts.back}</a>
-      </p>
+      <LinkLine href="/podcasts">{podcasts.back}</LinkLine>
     </Layout>
   );
 }

@@ -3,7 +3,7 @@
 import type { Change } from "../../../domain/history.ts";
 import { fieldWith, Problem } from "../fields.tsx";
 import type { ChangeGroup } from "../history-groups.ts";
-import { ActionButton, ActorName, Layout, Time } from "../layout.tsx";
+import { ActionButton, ActorName, ButtonLink, Layout, LinkLine, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 import { ChangeList, previewPath, summaryOf } from "./history.tsx";
 
@@ -46,9 +46,7 @@ export function RestorePage(props: RestoreProps) {
         </>
       )}
       {preview && <Planned {...props} preview={preview} />}
-      <p>
-        <a href="/history">{text.back}</a>
-      </p>
+      <LinkLine href="/history">{text.back}</LinkLine>
     </Layout>
   );
 }
@@ -65,9 +63,9 @@ function Moments({ moments }: { moments: ChangeGroup[] }) {
               <Time ms={at} format="clock" />
             </div>
           </div>
-          <a class="button" href={previewPath(from)} aria-label={text.named(text.preview, summaryOf(counts))}>
+          <ButtonLink href={previewPath(from)} aria-label={text.named(text.preview, summaryOf(counts))}>
             {text.preview}
-          </a>
+          </ButtonLink>
         </li>
       ))}
     </ul>

@@ -2,8 +2,8 @@
 /** @jsxImportSource hono/jsx */
 import { raw } from "hono/html";
 import { ICON } from "../assets.ts";
-import { describedBy, Field, Problem, VERBATIM } from "../fields.tsx";
-import { Copyable, Layout, Notice } from "../layout.tsx";
+import { describedBy, Field, Problem, Submit, VERBATIM } from "../fields.tsx";
+import { Copyable, Layout, LinkLine, Notice } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 const Name = () => (
@@ -21,9 +21,7 @@ export function NoUserPage() {
       <Name />
       <p>{texts.tagline}</p>
       <Notice>{setup.none}</Notice>
-      <p>
-        <a href="/docs">{texts.docs.title}</a>
-      </p>
+      <LinkLine href="/docs">{texts.docs.title}</LinkLine>
     </Layout>
   );
 }
@@ -51,11 +49,7 @@ export function SignInPage(props: SignInProps) {
       <Name />
       {waiting ? <p class="notice">{signIn.waiting(waiting)}</p> : <p>{texts.tagline}</p>}
       <Problem>{problem}</Problem>
-      {ended && (
-        <p>
-          <a href={next}>{signIn.otherTab}</a>
-        </p>
-      )}
+      {ended && <LinkLine href={next}>{signIn.otherTab}</LinkLine>}
       <form method="post" action="/sign-in">
         <input type="hidden" name="next" value={next} />
         <Field
@@ -77,9 +71,7 @@ export function SignInPage(props: SignInProps) {
           aria-describedby={describedBy(problem)}
           autofocus={name !== ""}
         />
-        <button type="submit" class="primary">
-          {signIn.submit}
-        </button>
+        <Submit>{signIn.submit}</Submit>
       </form>
       <h2>{signIn.appsConnectTo}</h2>
       <p>
@@ -87,9 +79,7 @@ export function SignInPage(props: SignInProps) {
       </p>
       {noPhone && <p class="muted">{noPhone}</p>}
       <p class="muted">{signIn.noAccount}</p>
-      <p>
-        <a href="/docs">{texts.docs.title}</a>
-      </p>
+      <LinkLine href="/docs">{texts.docs.title}</LinkLine>
     </Layout>
   );
 }
