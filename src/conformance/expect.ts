@@ -17,7 +17,8 @@ export function expect(what: string, holds: boolean): asserts holds {
   if (!holds) throw new Failure(what);
 }
 
-/** @throws Failure if a status is not 2xx */
-export function requireSuccess({ status }: { status: number }): void {
-  if (status < 200 || status > 299) throw new Failure(`Expected success, got status ${status}`);
+/** @returns the answer @throws Failure if its status is not 2xx */
+export function requireSuccess<Answer extends { status: number }>(answer: Answer): Answer {
+  if (answer.status < 200 || answer.status > 299) throw new Failure(`Expected success, got status ${answer.status}`);
+  return answer;
 }

@@ -159,9 +159,7 @@ export function syncClient(
   }
 
   const get = async <T>(path: string, schema: z.ZodType<T>) => {
-    const answer = await request("GET", path);
-    requireSuccess(answer);
-    return answer.json(schema);
+    return requireSuccess(await request("GET", path)).json(schema);
   };
   const isOurs = (action: unknown) => prober.isOurs(Named.safeParse(action).data?.podcast ?? "");
   const OwnActions = Listed.transform((body) => ({ ...body, actions: body.actions.filter(isOurs) })).pipe(Actions);
@@ -209,9 +207,10 @@ export function syncClient(
   }
 }
 
-/** AntennaPod takes nothing but 200. */
-export function requireOk({ status }: Answer): void {
-  if (status !== 200) throw new Failure(`Expected status 200, got ${status}`);
+/** AntennaPod takes nothing but 200. @returns the answer */
+export function requireOk(answer: Answer): Answer {
+  if (answer.status !== 200) throw new Failure(`Expected status 200, got ${answer.status}`);
+  return answer;
 }
 
 /** A time as apps write it: UTC in whole seconds, without a zone. @param milliseconds Unix time */

@@ -13,8 +13,7 @@ export const gpodderAuthDemands: Demand[] = [
     level: "MUST",
     async run(prober) {
       const phone = syncClient(prober, { ...LOGIN_SCRIPT, user_agent: "AntennaPod/3.11.4" }, `c-${prober.id}`);
-      const answer = await phone.login();
-      requireOk(answer);
+      const answer = requireOk(await phone.login());
       expect("The response sets no cookie", answer.headers.getSetCookie().length > 0);
       requireOk(await phone.request("GET", phone.paths.devices));
     },

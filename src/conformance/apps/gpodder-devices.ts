@@ -10,9 +10,7 @@ const CompleteDevice = Device.extend({ caption: z.string(), type: z.string(), su
 
 const describe = ({ request, paths }: SyncClient, body: object) => request("POST", paths.device, body);
 async function listDevices<T>(client: SyncClient, shape: z.ZodType<T>): Promise<T[]> {
-  const answer = await client.request("GET", client.paths.devices);
-  requireOk(answer);
-  return answer.json(z.array(shape));
+  return requireOk(await client.request("GET", client.paths.devices)).json(z.array(shape));
 }
 
 export const gpodderDeviceDemands: Demand[] = [
@@ -64,8 +62,7 @@ export const gpodderDeviceDemands: Demand[] = [
     source: "gPodder API, Device Synchronization; Kasts",
     level: "SHOULD",
     async run(_prober, client) {
-      const answer = await client.request("GET", client.paths.syncDevices);
-      requireOk(answer);
+      const answer = requireOk(await client.request("GET", client.paths.syncDevices));
       const ids = z.array(z.string());
       answer.json(z.looseObject({ synchronized: z.array(ids), "not-synchronized": ids }));
     },

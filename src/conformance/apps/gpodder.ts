@@ -17,8 +17,7 @@ export const gpodderDemands: Demand[] = [
     async run(prober, client) {
       const feed = prober.feed();
       await client.sendFeeds([feed], []);
-      const answer = await client.request("GET", client.paths.list);
-      requireOk(answer);
+      const answer = requireOk(await client.request("GET", client.paths.list));
       expectEqual("the list", answer.json(z.array(z.string())).filter(prober.isOurs), [feed]);
     },
   },
@@ -31,8 +30,7 @@ export const gpodderDemands: Demand[] = [
       const feed = prober.feed();
       const { add } = await client.readFeeds(0);
       prober.atEnd(async () => void (await client.sendFeeds([], [feed])));
-      const answer = await client.request("PUT", client.paths.list, [...add, feed]);
-      requireOk(answer);
+      const answer = requireOk(await client.request("PUT", client.paths.list, [...add, feed]));
       expectEqual("the response", answer.text, "");
       expectEqual("add", await another.added(), [feed]);
     },
@@ -56,8 +54,7 @@ export const gpodderDemands: Demand[] = [
     async run(prober, client) {
       const feed = prober.feed();
       await client.sendFeeds([feed], []);
-      const answer = await client.request("GET", client.paths.opml);
-      requireOk(answer);
+      const answer = requireOk(await client.request("GET", client.paths.opml));
       expect("The OPML does not name the feed", answer.text.includes(feed));
     },
   },

@@ -37,8 +37,7 @@ export const nextcloudDemands: Demand[] = [
     async run(prober, client, another) {
       const feed = prober.feed();
       await client.sendFeeds([feed], []);
-      const answer = await another.request("GET", another.paths.read);
-      requireOk(answer);
+      const answer = requireOk(await another.request("GET", another.paths.read));
       const { add } = answer.json(z.looseObject({ add: z.array(z.string()) }));
       expectEqual("add", add.filter(prober.isOurs), [feed]);
     },

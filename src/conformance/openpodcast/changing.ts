@@ -11,9 +11,7 @@ export const changingChecks = withApi([
     async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       for (const is_subscribed of [false, true]) {
-        const answer = await api.patch(guid, { is_subscribed });
-        requireSuccess(answer);
-        const patched = answer.json(Patched);
+        const patched = requireSuccess(await api.patch(guid, { is_subscribed })).json(Patched);
         expectEqual("is_subscribed", patched.is_subscribed, is_subscribed);
         expect("The response has no subscription_changed", patched.subscription_changed !== undefined);
         expectEqual("the flag afterwards", (await api.get(guid)).is_subscribed, is_subscribed);
@@ -28,8 +26,7 @@ export const changingChecks = withApi([
     async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       const new_feed_url = prober.feed("-moved");
-      const answer = await api.patch(guid, { new_feed_url });
-      requireSuccess(answer);
+      const answer = requireSuccess(await api.patch(guid, { new_feed_url }));
       expectEqual("new_feed_url", answer.json(Patched).new_feed_url, new_feed_url);
       expectEqual(
         "the list",
@@ -46,9 +43,7 @@ export const changingChecks = withApi([
     async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       const new_guid = crypto.randomUUID();
-      const answer = await api.patch(guid, { new_guid });
-      requireSuccess(answer);
-      const patched = answer.json(Patched);
+      const patched = requireSuccess(await api.patch(guid, { new_guid })).json(Patched);
       expectEqual("new_guid", patched.new_guid?.toLowerCase(), new_guid);
       expect("The response has no guid_changed", patched.guid_changed !== undefined);
       expectEqual("its guid", (await api.get(new_guid)).guid.toLowerCase(), new_guid);
@@ -89,8 +84,7 @@ export const changingChecks = withApi([
     async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       const [new_feed_url, new_guid] = [prober.feed("-moved"), crypto.randomUUID()];
-      const answer = await api.patch(guid, { new_feed_url, new_guid, is_subscribed: false });
-      requireSuccess(answer);
+      const answer = requireSuccess(await api.patch(guid, { new_feed_url, new_guid, is_subscribed: false }));
       const { new_feed_url: url, new_guid: changed, is_subscribed } = answer.json(Patched);
       expectEqual("the response", [url, changed?.toLowerCase(), is_subscribed], [new_feed_url, new_guid, false]);
       const read = await api.get(new_guid);

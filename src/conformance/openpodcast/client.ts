@@ -106,9 +106,7 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
   );
 
   async function page(path: string): Promise<Page> {
-    const answer = await request("GET", path);
-    requireSuccess(answer);
-    return answer.json(OwnPage);
+    return requireSuccess(await request("GET", path)).json(OwnPage);
   }
 
   /** The URL of a link, which may be relative to the list. */
@@ -142,9 +140,7 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
   const read = (guid: string) => request("GET", `/subscriptions/${guid}`);
 
   async function statusById(id: number) {
-    const answer = await request("GET", `/deletions/${id}`);
-    requireSuccess(answer);
-    const { deletion_id, status } = answer.json(Deletion);
+    const { deletion_id, status } = requireSuccess(await request("GET", `/deletions/${id}`)).json(Deletion);
     expectEqual("deletion_id", deletion_id, id);
     return status;
   }
@@ -170,13 +166,10 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
     read,
     /** One subscription, which has to be there. */
     async get(guid: string): Promise<Subscription> {
-      const answer = await read(guid);
-      requireSuccess(answer);
-      return answer.json(Subscription);
+      return requireSuccess(await read(guid)).json(Subscription);
     },
     async delete(guid: string): Promise<Accepted> {
-      const answer = await request("DELETE", `/subscriptions/${guid}`);
-      requireSuccess(answer);
+      const answer = requireSuccess(await request("DELETE", `/subscriptions/${guid}`));
       return { guid, id: answer.json(Deleting).deletion_id };
     },
     /** Waits for the end of a deletion. @returns its status */
