@@ -35,7 +35,7 @@ export function scheduleBackups(
   program: string[],
   log: Logger,
   findLoss: () => string | null,
-  failed: () => void = () => {},
+  failed: () => void,
   pause = RETRY,
 ): () => void {
   if (config.backup_schedule === undefined) return () => {};

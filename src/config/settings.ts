@@ -65,7 +65,7 @@ function complete(values: Values): Config {
  * `files`; the first that has it counts.
  * @throws DomainError "config" that names every wrong setting and its value
  */
-export function readConfig(flags: Flags, env: Environment = process.env, files: SettingsFile[] = []): LoadedSettings {
+export function readConfig(flags: Flags, env: Environment, files: SettingsFile[] = []): LoadedSettings {
   const given: Partial<Record<SettingName, string>> = { data_dir: defaultDataDir(env) };
   const sources = Object.fromEntries(settingNames.map((name) => [name, "default"])) as Record<SettingName, string>;
   if (env["STATE_DIRECTORY"]) sources.data_dir = "environment";
