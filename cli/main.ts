@@ -5,7 +5,7 @@ import { READ_FILE } from "../src/config/program.ts";
 import { DomainError, type ErrorCode, reasonOf } from "../src/errors.ts";
 import { COMPLETE } from "./commands/completion.ts";
 import { createProgram } from "./program.ts";
-import { print, printError, STDERR, shorten } from "./terminal/output.ts";
+import { cutMiddle, print, printError, STDERR } from "./terminal/output.ts";
 
 const FAILED = 1;
 const USAGE = 2;
@@ -53,7 +53,7 @@ async function runCommand(args: string[], json: boolean): Promise<number> {
       help += text;
     },
     writeErr: (text: string) => {
-      complaint += shorten(reword(text));
+      complaint += cutMiddle(reword(text));
     },
   };
   try {

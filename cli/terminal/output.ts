@@ -63,12 +63,12 @@ export function requireOutput(): void {
 const END = 1000;
 
 /** Cuts out the middle of a message that repeats a very long value. */
-export const shorten = (message: string): string =>
+export const cutMiddle = (message: string): string =>
   message.length > 2 * END ? `${message.slice(0, END)} … ${message.slice(-END)}` : message;
 
 /** Prints an error on standard error, in place of an unfinished line of progress. */
 export function printError(json: boolean, code: string, text: string): Promise<void> {
-  const message = shorten(text);
+  const message = cutMiddle(text);
   const start = process.stderr.isTTY ? "\r\x1b[K" : "";
   const label = colorsOf(process.stderr).red("error:");
   const line = json ? printableJson({ error: { code, message } }) : `${label} ${printable(message)}`;

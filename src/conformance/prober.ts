@@ -153,7 +153,7 @@ export class Prober {
         method,
         url: secrets.hide(url),
         headers: secrets.hideHeaders(all),
-        body: text === null ? null : shorten(secrets.hide(text)),
+        body: text === null ? null : cutMiddle(secrets.hide(text)),
       },
       response: null,
     };
@@ -175,7 +175,7 @@ export class Prober {
     exchange.response = {
       status,
       headers: secrets.hideHeaders(Object.fromEntries(response.headers)),
-      body: shorten(secrets.hide(answered)),
+      body: cutMiddle(secrets.hide(answered)),
     };
     return {
       status,
@@ -197,7 +197,7 @@ export class Prober {
 }
 
 /** Keeps both ends: what a check has just made is often the last in a list. */
-const shorten = (text: string) =>
+const cutMiddle = (text: string) =>
   text.length > KEPT ? `${text.slice(0, KEPT / 2)} ... ${text.slice(-KEPT / 2)}` : text;
 
 class TooLong extends Error {}
