@@ -22,8 +22,8 @@ const RETRY = 30 * 60 * 1000;
 const Failed = z.object({ error: z.object({ message: z.string() }) });
 
 /**
- * Makes backups by the schedule, again after a failure, and one now if the last was missed while the server was off. None is made if that one is
- * there: a clock that begins in 1970 meets all times of the schedule when it is set right.
+ * Makes backups by the schedule, again after a failure, and one now if the last was missed while the server was off. None
+ * is made if that one is there: a clock that begins in 1970 meets all times of the schedule when it is set right.
  * @param program the arguments that start this program
  * @param findLoss why the database's files are not those that the server uses; null if they are
  * @param failed called after each failure
