@@ -295,6 +295,17 @@ test.each(["Kasts/24.12", "AntennaPod/3.9.0"])(
   },
 );
 
+test("a podcast that moved stays if AntennaPod, which asks before it uploads, removes its former URL alone", async () => {
+  const { phone, since } = await syncPhone();
+  await phone.post([X]);
+  const { guid } = (await ann.changes()).find((item) => item.feed_url === X);
+  const told = await phone.get(since);
+  await ann.request("PATCH", `/subscriptions/${guid}`, { new_feed_url: MOVED });
+  await phone.post([], [X]);
+  expect((await ann.request("GET", `/subscriptions/${guid}`)).body.is_subscribed).toBe(true);
+  expect(await phone.get(told.timestamp)).toMatchObject({ add: [MOVED], remove: expect.arrayContaining([X]) });
+});
+
 test("what AntennaPod's user removed counts after years, though the history since then is no longer whole", async () => {
   const { phone, since, unsubscribe } = await syncPhone();
   await unsubscribe();
