@@ -55,12 +55,14 @@ test("each of many subscriptions is merged into the next one", () => {
   expect(set.byGuid(guidOf(1))).toBe(set.byFeed(feedOf("a", MANY).hash));
 });
 
-test("many deletions are cancelled", () => {
+test("many deletions are cancelled, and no feed counts as respelled", () => {
   const set = createSet({
     pending: Array.from({ length: MANY }, (_, index) => ({ id: index, subscription: index + 1 })),
   });
   for (let n = 1; n <= MANY; n++) addFeed(set, feedOf("a", n), null);
-  expect(save(set).history.filter(({ what }) => what === "kept").length).toBe(MANY);
+  const { history, respelled } = save(set);
+  expect(history.filter(({ what }) => what === "kept").length).toBe(MANY);
+  expect(respelled).toEqual([]);
 });
 
 test("many subscriptions get guids on URLs that they left, and spellings that others had", () => {

@@ -258,6 +258,32 @@ test.each<[string, Read, string[]]>([
   expect((await listDeviceFeeds(podkeep.app, actor, null)).map(({ feed_url }) => feed_url)).toEqual(listed);
 });
 
+test("an upload that is sent again brings nothing back, though it said at first what another app had done", async () => {
+  const actor = actAsUser((await podkeep.user()).id, null, "phone");
+  const client = identifyClient(actor, appNamed("Elsewhere", "gpodder"));
+  const url = "https://a.example/rss";
+  const add = (by: Client | null) => uploadFeedChanges(podkeep.app, actor, by, { add: [url], remove: [] });
+  const remove = () => uploadFeedChanges(podkeep.app, actor, null, { add: [], remove: [url] });
+  let since = 0;
+  const read = async () => {
+    since = (await readFeedChanges(podkeep.app, actor, client, { since })).timestamp;
+  };
+  await read();
+  await read();
+  // The user's clock moves with each change.
+  await add(null);
+  await remove();
+  await add(client);
+  await remove();
+  await read();
+  await add(null);
+  await add(client);
+  await remove();
+  await read();
+  await add(client);
+  expect(await listDeviceFeeds(podkeep.app, actor, null)).toEqual([]);
+});
+
 test("an app that takes its own changes for others' is not sent what its whole list has added", async () => {
   const user = await podkeep.user();
   const actor = actAsUser(user.id, null, "laptop");

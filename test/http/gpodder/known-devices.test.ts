@@ -280,6 +280,19 @@ test.each(ASKING_FIRST)(
   },
 );
 
+test("a script that has read the whole list removes a podcast that has moved since, also one that it never reported", async () => {
+  const { guid } = await ann.add(X);
+  const client = await ann.another();
+  const agent = "Script/1.0";
+  const script = appOf(client, agent);
+  await script.post([OWN]);
+  const list = await client.request("GET", "/subscriptions/ann/phone.json", undefined, { "User-Agent": agent });
+  expect(list.body).toEqual([X, OWN]);
+  await ann.request("PATCH", `/subscriptions/${guid}`, { new_feed_url: MOVED });
+  await script.post([], [X]);
+  expect((await ann.request("GET", `/subscriptions/${guid}`)).body.is_subscribed).toBe(false);
+});
+
 test.each(["Kasts/24.12", "AntennaPod/3.9.0"])(
   "a podcast that moved stays if %s obeys that, or moves it too",
   async (agent) => {
