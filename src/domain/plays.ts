@@ -20,7 +20,9 @@ export interface Play {
 }
 
 /** What an app says of one play. */
-export interface PlayReport extends Pick<Play, "episode" | "client" | "started" | "position" | "total"> {
+export interface PlayReport extends Pick<Play, "episode" | "client" | "position" | "total"> {
+  /** In seconds; 0 if the app doesn't say it. */
+  started: number;
   /** When it ended. */
   at: Millis;
   /** The same by the app's clock. */
@@ -103,7 +105,7 @@ const ownPlaces = ({ client, latest, previous }: PlayReport, before: Latest | un
 /** Whether a report tells again of the client's play before it. Who listens again later begins at 0. */
 function repeats(report: PlayReport, before: Latest | undefined): boolean {
   const { at, client, started, position: end, latest, repeatsStart } = report;
-  if (!repeatsStart || started === null || end === null) return false;
+  if (!repeatsStart || end === null) return false;
   // Another app, or the page, has set it back to there.
   if (latest && latest.client !== client && latest.position === started && latest.ended_at <= at) return false;
   return ownPlaces(report, before).some((place) => {
@@ -116,14 +118,14 @@ function repeats(report: PlayReport, before: Latest | undefined): boolean {
 
 /** Whether it has a length, by what it says alone. */
 const saysLength = ({ started, position, saysStart }: PlayReport): boolean =>
-  position !== null && started !== null && started < position && (started > 0 || saysStart);
+  position !== null && started < position && (started > 0 || saysStart);
 
 /** Whether the client's play before a report has to be looked up: they may be the same, or one, or overlap. */
 export function mayMeet(report: PlayReport): boolean {
   const { at, client, started, position, latest } = report;
   if (latest?.client !== client || at <= latest.ended_at) return true;
   if (!saysLength(report) || repeats(report, latest)) return true;
-  if (position === null || started === null || latest.position === null) return true;
+  if (position === null || latest.position === null) return true;
   const pause = at - (position - started) * 1000 - latest.ended_at;
   return pause <= 0 || (Math.abs(started - latest.position) <= CLOSE && pause <= LONGEST_PAUSE);
 }
@@ -151,7 +153,7 @@ function isTooSoon({ ended_at, started: from, position: to }: Play, report: Play
  */
 function startOf(report: PlayReport, before: Latest | undefined): number | null {
   const { started, position, total, latest } = report;
-  if (position === null || started === null) return null;
+  if (position === null) return null;
   if (started === position && position === total) return position;
   const own = ownPlaces(report, before);
   const again = repeats(report, before);

@@ -5,7 +5,7 @@ import { keepPlay, mayMeet, type Play, type PlayReport } from "../../src/domain/
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
-const report = (at: number, started: number | null, position: number | null, more: Partial<PlayReport> = {}) => ({
+const report = (at: number, started: number, position: number | null, more: Partial<PlayReport> = {}) => ({
   episode: 1,
   client: 1,
   at,
@@ -51,7 +51,7 @@ test("a report begins a row if it begins elsewhere, or more than half an hour la
 test("what was reported before changes nothing, also if it is part of a longer row", () => {
   const reports = [report(10 * MINUTE, 0, 600), report(20 * MINUTE, 600, 1200), report(15 * MINUTE, 600, 900)];
   expect(shown(keep(...reports, ...reports))).toEqual([[0, 20 * MINUTE, 0, 1200]]);
-  const mark = report(30 * MINUTE, null, null);
+  const mark = report(30 * MINUTE, 0, null);
   expect(keep(mark, mark)).toHaveLength(1);
   const moved = report(20 * MINUTE, 1500, 1500);
   expect(keep(...reports, moved, mark, ...reports, moved, mark)).toHaveLength(3);
@@ -67,7 +67,7 @@ test("a mark as played is a row without length", () => {
 
 test("a mark without a position is kept, also in the second in which its app stopped playing", () => {
   const played = report(10 * MINUTE, 0, 600);
-  expect(shown(keep(played, report(10 * MINUTE, null, null)))).toEqual([
+  expect(shown(keep(played, report(10 * MINUTE, 0, null)))).toEqual([
     [0, 10 * MINUTE, 0, 600],
     [10 * MINUTE, 10 * MINUTE, null, null],
   ]);
