@@ -123,6 +123,20 @@ describe("the history", () => {
     expect((await entries({ since: START })).map(({ feed_url }) => feed_url)).toEqual([C, B]);
   });
 
+  test("names the guid that was added to a podcast, whose own stays", async () => {
+    await user.add(A, ONE);
+    await patch(ONE, { new_feed_url: B });
+    await user.add(A, TWO);
+    expect((await entries())[0]).toMatchObject({ what: "guid_added", feed_url: B, guid: TWO, before: null });
+  });
+
+  test("has each of an app's very many changes once", async () => {
+    const feeds = Array.from({ length: 600 }, (_, n) => ({ feed_url: `https://a.example/${n}`, title: null }));
+    await importFeeds(server.app, me(), feeds, { dry_run: false });
+    const found = await entries({ by: "test" });
+    expect(found.map(({ feed_url }) => feed_url).sort()).toEqual(feeds.map(({ feed_url }) => feed_url).sort());
+  });
+
   test("is each user's own", async () => {
     await user.add(A);
     const bob = await server.user("bob");

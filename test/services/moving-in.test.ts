@@ -18,7 +18,7 @@ import { basicAuth } from "../support/basic-auth.ts";
 
 let podkeep: TestApp;
 beforeAll(async () => {
-  podkeep = await openTestApp();
+  podkeep = await openTestApp({ plays_keep: "400d" });
 });
 afterAll(() => podkeep.close());
 
@@ -47,11 +47,34 @@ test("what is here and later stays; what is later there counts", async () => {
 test("a place without a time, and one of the future, are older than everything here", async () => {
   const { move, place } = await open();
   const future = at(700, START + 365 * 86_400_000);
+  await move({ actions: [future] });
+  expect(await place()).toBe(700);
   await move({ untimed: [at(10, 0)] });
-  expect(await place()).toBe(10);
+  expect(await place()).toBe(700);
   await move({ actions: [at(100, START - 5000)] });
   expect((await move({ untimed: [at(10, 0)], actions: [future] })).stored).toBe(0);
   expect(await place()).toBe(100);
+});
+
+test("an hour of reports, in whichever order another server has them, comes in as one stretch", async () => {
+  const { actor, move } = await open();
+  const actions = Array.from({ length: 360 }, (_, n) =>
+    play(n * 10 + 10, { feed_url: FEED, guid: "g", sent_at: START - 3_600_000 + n * 10_000, started: n * 10 }),
+  );
+  const [even, odd] = [0, 1].map((rest) => actions.filter((_, n) => n % 2 === rest));
+  await move({ actions: [...(even ?? []), ...(odd ?? [])] });
+  const { plays } = await listPlays(podkeep.app, actor, { limit: 1000 });
+  expect(plays.map(({ started, position }) => [started, position])).toEqual([[0, 3600]]);
+});
+
+test("of a file's plays, those that ended too long ago, or before they began, are left out", async () => {
+  const { actor, move } = await open();
+  const { plays_keep = 0 } = podkeep.app.config;
+  const stretch = (begun_at: number, sent_at: number) => ({ ...at(60, sent_at), started: 0, begun_at });
+  const old = START - plays_keep - 1;
+  const plays = [stretch(old - 60_000, old), stretch(START - 1000, START - 2000), stretch(START - 9000, START - 5000)];
+  await move({ actions: [at(60, START - 5000)], plays });
+  expect((await listPlays(podkeep.app, actor, { limit: 10 })).plays).toMatchObject([{ ended_at: START - 5000 }]);
 });
 
 test("all places and plays come into an account with a long list, from feeds that are in no list too", async () => {

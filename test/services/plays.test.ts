@@ -75,6 +75,17 @@ test("each stretch is kept with its app, a later play that it loses against too,
   expect(first).toMatchObject({ feed_url: "https://feed.example/rss", episode_url: "https://feed.example/1.mp3" });
 });
 
+test("a stretch that an upload makes longer twice is kept to its end", async () => {
+  const end = now();
+  await upload("phone", [play(600, { sent_at: end - 30 * MINUTE })]);
+  const parts = [
+    play(900, { started: 600, sent_at: end - 20 * MINUTE }),
+    play(1200, { started: 900, sent_at: end - 10 * MINUTE }),
+  ];
+  await upload("phone", parts);
+  expect(await rowsOf()).toEqual([["phone", 0, 1200, end - 10 * MINUTE]]);
+});
+
 test("each stretch is kept once if an app repeats what it played under an address that no list has", async () => {
   await subscribe(B);
   const end = now();
