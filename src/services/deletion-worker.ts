@@ -85,7 +85,7 @@ export class DeletionWorker {
         const done = await Promise.all(due.map((one) => attempt(this.context, this.log, one)));
         if (!done.includes(true)) throw new DomainError("unavailable", "No deletion can be started now");
       }
-    } while (this.#wanted && !this.#stopped);
+    } while (this.#wanted);
   }
 
   /** Finishes the deletions in progress and starts no more. */
