@@ -7,6 +7,7 @@ import { pauseAfter } from "../../src/services/deletion-worker.ts";
 import { listDeletions, showDeletion } from "../../src/services/deletions.ts";
 import { nextTurn } from "../../src/turns.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { until } from "../support/patience.ts";
 
 const A = guidOf(1);
 const MINUTE = 60_000;
@@ -279,6 +280,19 @@ test("more deletions than a batch are all done, and each has a timestamp in its 
   const tombstones = (await user.changes("", 500)).filter((item) => item.deleted);
   expect(tombstones).toHaveLength(600);
   expect(new Set(tombstones.map((item) => item.deleted)).size).toBe(600);
+});
+
+test("a started worker tries a deletion again when that is due, however seldom it polls", async () => {
+  await server.close();
+  server = await openTestApp({ deletion_poll: "1d", deletion_pause: "20ms" });
+  user = await server.user("ann");
+  await user.add("https://a.example/", A);
+  await server.failDeletions("broken");
+  server.app.worker.start();
+  await user.remove(A);
+  await until(async () => (await record()).reason);
+  server.clock.advance(MINUTE);
+  await until(async () => (await record()).attempts > 1);
 });
 
 test("a started worker carries out new deletions, and stops when it is stopped", async () => {
