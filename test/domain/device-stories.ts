@@ -41,6 +41,13 @@ export const STORIES: Record<string, World> = {
       ...[unsent(0), tap(0, 0)],
     ],
   },
+  "a podcast that gPodder has under two URLs stays, if its user accepts the one that goes and removes the other": {
+    devices: kept("gpodder", "antennapod", "gpodder"),
+    steps: [
+      ...[{ do: "tap", device: 2, feed: 0, spelling: 1, quick: true } as const, sync(2)],
+      ...[tap(0, 0), sync(0), tap(0, 0)],
+    ],
+  },
   "two Kasts with one device id end with one list": {
     devices: kept("kasts", "antennapod", "antennapod"),
     steps: [{ do: "twin", device: 0 }, tap(0, 0), tap(0, 0, false)],
