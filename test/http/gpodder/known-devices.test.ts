@@ -319,6 +319,14 @@ test("a podcast that moved stays if AntennaPod, which asks before it uploads, re
   expect(await phone.get(told.timestamp)).toMatchObject({ add: [MOVED], remove: expect.arrayContaining([X]) });
 });
 
+test("a phone that drops the spelling that it received keeps its own, and is not sent the podcast again", async () => {
+  const { phone, since } = await syncPhone();
+  const { timestamp } = await phone.get(since);
+  await phone.post([], [SERVER]);
+  expect(await phone.get(timestamp)).toMatchObject({ add: [], remove: [] });
+  expect(await ann.changes()).toMatchObject([{ is_subscribed: true }]);
+});
+
 test("what AntennaPod's user removed counts after years, though the history since then is no longer whole", async () => {
   const { phone, since, unsubscribe } = await syncPhone();
   await unsubscribe();
