@@ -538,6 +538,16 @@ test("Kasts fetches everything again, and what was removed elsewhere stays remov
   expect((await ann.changes()).at(-1)).toMatchObject({ feed_url: A, is_subscribed: false });
 });
 
+test("what another app removes while Kasts syncs everything stays removed", async () => {
+  const app = appOf("Kasts/25.04");
+  const { guid } = await ann.add(A);
+  expect((await app("GET", `${subscriptions}?since=0`)).body.add).toEqual([A]);
+  await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+  // With its list goes what it has just received.
+  await app("POST", subscriptions, { add: [A], remove: [] });
+  expect(await ann.changes()).toMatchObject([{ is_subscribed: false }]);
+});
+
 test("YourPods, which calls its device by its own name at each start, leaves the name that a user has given", async () => {
   const app = appOf("YourPods/1.0");
   const start = () => app("POST", "/api/2/devices/ann/yourpods-ios.json", { caption: "YourPods", type: "mobile" });
