@@ -380,6 +380,29 @@ test("a podcast leaves Kasts under the URL that it decodes and ends with a slash
   expect((await kasts.get(timestamp + 1)).remove).toContain(`${SHOWN}/`);
 });
 
+const actionsFor = async (by: TestUser) => (await by.request("GET", `${PLAYS}?since=0`)).body.actions;
+
+test("an episode whose guid is its URL is one for apps that name both, and that name the URL alone", async () => {
+  await ann.add(X);
+  const file = `${X}/1.mp3`;
+  await ann.request("POST", PLAYS, [playOf(X, file, { guid: file, position: 100, timestamp: "2025-12-31T10:00:00" })]);
+  await (await ann.another()).request("POST", PLAYS, [
+    playOf(X, file, { position: 200, timestamp: "2025-12-31T11:00:00" }),
+  ]);
+  expect(await actionsFor(ann)).toMatchObject([{ episode: file, guid: file, position: 200 }]);
+});
+
+test("a play that is older than what its app was told leaves the episode's URL as it is", async () => {
+  await ann.add(X);
+  const later = playOf(X, `${X}/1.mp3`, { guid: "one", position: 100, timestamp: "2025-12-31T11:00:00" });
+  await ann.request("POST", PLAYS, [later]);
+  const other = await ann.another();
+  await actionsFor(other);
+  const older = playOf(X, `${X}/other.mp3`, { guid: "one", position: 50, timestamp: "2025-12-31T10:00:00" });
+  await other.request("POST", PLAYS, [older]);
+  expect(await actionsFor(ann)).toMatchObject([{ episode: `${X}/1.mp3`, position: 100 }]);
+});
+
 test("a play under a URL that the podcast left comes back to its device, which drops it with that URL", async () => {
   const { guid } = await ann.add(SERVER);
   const kasts = await ann.another();
