@@ -66,3 +66,12 @@ test("what AntennaPod plays from the end of an episode, where its user jumped ba
   const { actions } = await ask("Kasts/25.04.3", "GET", "/api/2/episodes/ann.json?since=0");
   expect(actions).toMatchObject([{ position: 42 }, { guid: "two", position: 7 }]);
 });
+
+test("a place at which AntennaPod paused as soon as it played counts, though at its first sync a mark would not", async () => {
+  const path = `${NEXTCLOUD}/episode_action`;
+  await ask("AntennaPod/3.12.0", "GET", `${path}?since=0`);
+  const timestamp = new Date(server.clock.now()).toISOString().slice(0, 19);
+  await ask("AntennaPod/3.12.0", "POST", `${path}/create`, [{ ...played(100), started: 100, timestamp }]);
+  const { actions } = await ask("Kasts/25.04.3", "GET", "/api/2/episodes/ann.json?since=0");
+  expect(actions).toMatchObject([{ position: 100 }]);
+});

@@ -319,6 +319,17 @@ test("a client that may only read is told everything, and moves on", async () =>
   await expect(upload).rejects.toMatchObject({ code: "unauthorized" });
 });
 
+test("an app that names no product goes on where it was, also under the id of another device", async () => {
+  const user = await podkeep.user();
+  await user.add("https://a.example/rss");
+  const read = (device: string, since: number) => {
+    const actor = actAsUser(user.id, null, device);
+    return readFeedChanges(podkeep.app, actor, identifyClient(actor, appNamed(null, "gpodder")), { since });
+  };
+  const { timestamp } = await read("phone", 0);
+  expect((await read("tablet", timestamp)).add).toEqual([]);
+});
+
 test("a user has at most 100 clients: the one that was not seen for longest starts again", async () => {
   const user = await podkeep.user();
   await user.add("https://a.example/rss");

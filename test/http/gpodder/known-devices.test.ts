@@ -392,6 +392,22 @@ test("an episode whose guid is its URL is one for apps that name both, and that 
   expect(await actionsFor(ann)).toMatchObject([{ episode: file, guid: file, position: 200 }]);
 });
 
+test("of two episodes with one URL, that URL alone means the one that was played last under it", async () => {
+  await ann.add(X);
+  const file = `${X}/1.mp3`;
+  for (const [n, guid] of ["one", "two", "one", undefined].entries()) {
+    const timestamp = `2025-12-31T1${n}:00:00`;
+    await ann.request("POST", PLAYS, [playOf(X, file, { guid, position: 100 + n, timestamp })]);
+  }
+  const actions: { guid: string; position: number }[] = await actionsFor(ann);
+  expect(new Map(actions.map(({ guid, position }) => [guid, position]))).toEqual(
+    new Map([
+      ["two", 101],
+      ["one", 103],
+    ]),
+  );
+});
+
 test("a play that is older than what its app was told leaves the episode's URL as it is", async () => {
   await ann.add(X);
   const later = playOf(X, `${X}/1.mp3`, { guid: "one", position: 100, timestamp: "2025-12-31T11:00:00" });
