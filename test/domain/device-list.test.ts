@@ -56,6 +56,9 @@ test("without a known client, a GET starts at its `since`, inclusive", () => {
   expect(openUnknown(9, 0, 9_123, true, 9_123)).toMatchObject({ start: 8_999, given: 10 });
   expect(openUnknown(9, 0, 9_123, false, 9_123)).toMatchObject({ given: 9 });
   expect(openUnknown(200, 120, 300_000, true, 300_000)).toMatchObject({ start: 79_999 });
+  // What is sent again ends with time, which does not pass while the user's clock is ahead.
+  expect(openUnknown(300, 120, 300_000, true, 300_000)).toMatchObject({ given: 300 });
+  expect(openUnknown(300, 120, 300_000, true, 200_000)).toMatchObject({ given: 301 });
 });
 
 test("a GET answers a later second than its `since` when there is something before it to send", () => {

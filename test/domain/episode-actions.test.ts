@@ -200,6 +200,13 @@ test("a client whose clock went back is told the place that it sent before", () 
   expect(later).toMatchObject([{ position: 1, arrived_at: 2, client: null }]);
 });
 
+test("an older play of the place where an episode is changes nothing, and is told to nobody", () => {
+  const later: [EpisodeAction, Partial<Arrival>] = [play(50, { sent_at: 9000 }), { client: 1 }];
+  for (const client of [1, 2, null]) {
+    expect(store(later, [play(50, { sent_at: 5000 }), { client }])).toEqual(store(later));
+  }
+});
+
 test("of two clients in one second the first counts, and is told as later than the other", () => {
   const both: [EpisodeAction, Partial<Arrival>][] = [
     [play(1, { sent_at: 5000 }), { client: 1 }],
