@@ -71,7 +71,7 @@ export function restoreList(set: WorkingSet, wanted: Wanted[], exact: boolean): 
   // What is at a wanted feed URL leaves it: to where it was then, or into the subscription that gets the feed URL.
   const moveBack = (first: SubscriptionState | undefined) => {
     let into: SubscriptionState | null = null;
-    for (let owner = first; owner && owner !== into; ) {
+    for (let owner = first; owner; ) {
       const then = kept.get(owner);
       if (!then && into) merges.push([owner, into]);
       if (!then?.feed || moved.has(owner) || owner.feed_url === then.feed.feed_url) return;
