@@ -143,7 +143,7 @@ function isKnown({ ended_at, started, position: end }: Play, { at, position }: P
  */
 function isTooSoon({ ended_at, started: from, position: to }: Play, report: PlayReport): boolean {
   const { at, started, position: end } = report;
-  if (started === null || end === null || from === null || to === null || !saysLength(report)) return false;
+  if (end === null || from === null || to === null || !saysLength(report)) return false;
   return from <= started && end <= to && (at - ended_at) * FASTEST < (end - started) * 1000;
 }
 
