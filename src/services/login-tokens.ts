@@ -36,6 +36,8 @@ const REFRESH_TIME = 90 * 24 * 60 * 60 * 1000;
 const UNUSED_TIME = 60 * 60 * 1000;
 /** Tokens of a kind that are kept of those. */
 const MOST_UNUSED = 10;
+/** Refreshes of a login whose tokens are kept, to know one that is used again: each refresh reads all of them. */
+const MOST_REFRESHES = 100;
 /** Logins of one user by password at a time, and as many with each token: some apps log in at every sync. */
 const MOST_LOGINS = 100;
 
@@ -156,7 +158,10 @@ async function refresh(context: Context, refresh_token: string): Promise<Login> 
     const latestOf = (kind: LoginToken["kind"], time: number) =>
       unused.filter((one) => one.kind === kind && one.expires_at > now + time).slice(0, MOST_UNUSED - 1);
     const kept = new Set([...latestOf("access", 0), ...latestOf("refresh", REFRESH_TIME - UNUSED_TIME)]);
-    const over = family.filter((one) => one.expires_at <= now || (one.generation > own.generation && !kept.has(one)));
+    const isLeft = ({ generation }: LoginToken) => generation <= own.generation - MOST_REFRESHES;
+    const over = family.filter(
+      (one) => one.expires_at <= now || isLeft(one) || (one.generation > own.generation && !kept.has(one)),
+    );
     await deleteLoginTokens(tx, {}, over);
     const next = await issue(tx, context, own, own.generation + 1);
     if (own.owns_token) await extendToken(tx, { id: own.token_id, expires_at: next.refresh_expires });

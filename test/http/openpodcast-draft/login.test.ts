@@ -136,6 +136,16 @@ describe("a refresh", () => {
     expect((await refresh(latest)).status).toBe(200);
   });
 
+  test("that goes on a thousand times keeps the tokens of the last hundred", async () => {
+    const first = await logIn();
+    let latest = first;
+    for (let n = 0; n < 1000; n++) latest = (await refresh(latest.refresh_token)).body;
+    expect((await server.sql("select * from login_tokens")).length).toBeLessThan(250);
+    expect((await refresh(first.refresh_token)).status).toBe(401);
+    expect(await read(latest.access_token)).toBe(200);
+    expect((await refresh(latest.refresh_token)).status).toBe(200);
+  });
+
   test("by an earlier token than the last used one ends the login at once", async () => {
     const first = await logIn();
     const { body: second } = await refresh(first.refresh_token);
