@@ -24,17 +24,23 @@ export async function keepTyped(c: Context<HttpEnv>, shared: Shared, page: strin
   // What has no length, no browser sent.
   if (!(Number(c.req.header("Content-Length")) <= LONGEST)) return;
   const fields = Fields.safeParse(Object.fromEntries(new URLSearchParams(await c.req.text()))).data ?? {};
-  if (Object.keys(fields).length === 0) return;
-  const options = { ...cookieOptions(c, shared), path: pathOf(c, page), maxAge: MAX_AGE };
+  const path = pathOf(c, page);
+  if (Object.keys(fields).length === 0 || path === null) return;
+  const options = { ...cookieOptions(c, shared), path, maxAge: MAX_AGE };
   setCookie(c, NAME, JSON.stringify({ page, fields }), options);
 }
 
 /** Gives what was typed on a page, once. */
 export function takeTyped(c: Context<HttpEnv>, page: string): Frame["typed"] {
   const kept = Kept.safeParse(parseJson(getCookie(c, NAME) ?? "")).data;
-  if (c.req.method !== "GET" || kept?.page !== page) return {};
-  deleteCookie(c, NAME, { path: pathOf(c, page) });
+  const path = pathOf(c, page);
+  if (c.req.method !== "GET" || kept?.page !== page || path === null) return {};
+  deleteCookie(c, NAME, { path });
   return kept.fields;
 }
 
-const pathOf = (c: Context<HttpEnv>, page: string) => c.get("basePath") + page.replace(/\?.*/s, "");
+/** The path of a page's cookie; null if no cookie can have it, and so no page of ours does. */
+function pathOf(c: Context<HttpEnv>, page: string): string | null {
+  const path = c.get("basePath") + page.replace(/\?.*/s, "");
+  return /^[!-:<-~]*$/.test(path) ? path : null;
+}

@@ -171,6 +171,14 @@ test("what was typed before the session ended is kept for its page only, and no 
     expect([path, await send(path, form, headers)]).toEqual([path, []]);
   }
 
+  // No cookie can have such a path.
+  for (const path of ["/allow/a;b", "/allow/a%0D%0Ab", "/allow/a%00b", "/allow/%E2%82%AC"]) {
+    const body = "label=x";
+    const headers = { "Content-Type": "application/x-www-form-urlencoded", "Content-Length": String(body.length) };
+    const { status, headers: got } = await server.send("POST", path, { headers, body });
+    expect([path, status, got.getSetCookie()]).toEqual([path, 303, []]);
+  }
+
   browser.cookies.set("podkeep_typed", value);
   for (const path of ["/podcasts", "/podcasts/more", "/podcasts/add?x=1"]) {
     expect([path, (await browser.open(path)).body.includes("secret@a.example")]).toEqual([path, false]);
