@@ -14,6 +14,8 @@ const MOST_RUNNING = 4;
 const PACE = 500;
 /** Due feeds that are read at a time: beyond those whose host is busy. */
 const CANDIDATES = 100;
+/** Milliseconds that they wait at least if all are of busy hosts: a slow host must not keep the others waiting. */
+const BUSY_PAUSE = 10 * 60_000;
 
 /** Does nothing until it is started. Errors are logged, and the work is tried again. */
 export class LookupWorker {
@@ -74,11 +76,12 @@ export class LookupWorker {
       for (const [origin, until] of this.#waiting) if (!isWaiting(until, now)) this.#waiting.delete(origin);
       const due = await database.read((tx) => listDueLookups(tx, { now, limit: CANDIDATES }));
       const far = await database.read((tx) => listFarLookups(tx, { horizon: now + HORIZON, limit: 1 }));
+      const isBusy = ({ feed_url }: FeedLookupTable) => this.#busy.has(new URL(feed_url).host);
+      const pause = due.length === CANDIDATES && due.every(isBusy) ? now + BUSY_PAUSE : undefined;
       let changed = false;
       for (const row of [...due, ...far]) {
-        const { host, origin } = new URL(row.feed_url);
-        const until = this.#waiting.get(origin);
-        if (until === undefined && this.#busy.has(host)) continue;
+        const until = this.#waiting.get(new URL(row.feed_url).origin) ?? pause;
+        if (until === undefined && isBusy(row)) continue;
         if (until !== undefined) await this.#postpone(row, until);
         else if (await claim(this.#context, row)) return row;
         changed = true;

@@ -209,6 +209,25 @@ test("of 300 feeds, a third of which fails, all others get their titles; four at
   expect(feeds.most).toEqual({ running: 4, perHost: 1 });
 });
 
+test("the feeds of a slow host, however many are due before others, keep no other host's waiting", async () => {
+  feeds.serve("a", rss("A Show"));
+  feeds.serve("slow", async () => {
+    const end = Date.now() + 5000;
+    while (!feeds.fetched.some(({ host }) => host === "a") && Date.now() < end) await Bun.sleep(10);
+    return new Response(rss("Slow"));
+  });
+  const subscriptions = Array.from({ length: 250 }, (_, n) => ({ feed_url: feeds.url("slow", `/${n}`) }));
+  await feeds.ann.request("POST", "/subscriptions", { subscriptions });
+  await feeds.add("a", undefined, await feeds.podkeep.user("bob"));
+  await feeds.worker.drain();
+  await feeds.podkeep.sql(`update feed_lookups set next_at = ${START + HOUR} where feed_url = '${feeds.url("a")}'`);
+  feeds.podkeep.clock.advance(HOUR);
+  await feeds.worker.drain();
+  expect(feeds.fetched.slice(0, 5).map(({ host }) => host)).toContain("a");
+  for (let waits = 0; waits < 2; waits++) await feeds.after(2 * HOUR);
+  expect(feeds.fetched).toHaveLength(251);
+});
+
 test("a lookup that is ended by a shutdown stores nothing, and another process takes it later", async () => {
   feeds.serve("slow", () => {
     void feeds.worker.stop();
