@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openForeign } from "../../src/db/sqlite/foreign.ts";
 import { readMovingFile } from "../../src/moving/file.ts";
 import { writeAntennaPod } from "../support/antennapod.ts";
 
@@ -66,6 +67,14 @@ test("a database with columns that are computed is refused: they could fill the 
     database.run("alter table Feeds add column bomb text as (hex(zeroblob(1000)))");
   });
   await expect(readMovingFile(bytes, { most: MOST })).rejects.toThrow("columns that are computed");
+});
+
+test("what is longer than any text is not read: a column that was added has it once, and each row gives it", async () => {
+  const bytes = await make("default.db", [FEED], [], (database) => {
+    database.run(`alter table Feeds add column bomb text default '${"x".repeat(1_000_000)}'`);
+  });
+  const rows = openForeign(bytes).rows("select Feeds.bomb as bomb, Feeds.download_url as url from Feeds");
+  expect([...rows]).toEqual([{ bomb: null, url: FEED.url }]);
 });
 
 test("JSON of far more values than an export has is refused before it is parsed", async () => {

@@ -5,7 +5,10 @@
 import { Database } from "bun:sqlite";
 import { DomainError } from "../../errors.ts";
 
-/** A value of a column; a blob is null. */
+/** Bytes of a value that is read. */
+const LONGEST_VALUE = 16 * 1024;
+
+/** A value of a column; a blob is null, and so is what is too long. */
 export type ForeignValue = string | number | null;
 export type ForeignRow = Record<string, ForeignValue>;
 
@@ -43,7 +46,8 @@ export function openForeign(bytes: Uint8Array): ForeignDatabase {
       return columns.map(([name]) => String(name).toLowerCase());
     },
     *rows(statement) {
-      for (const row of database.query(statement).iterate()) yield readRow(row);
+      const columns = database.query(statement).columnNames.map(boundedColumn);
+      for (const row of database.query(`select ${columns} from (${statement})`).iterate()) yield readRow(row);
     },
   };
 }
@@ -55,6 +59,10 @@ const isTable = (row: unknown) =>
   row.type === "table" &&
   "sql" in row &&
   !/^\s*create\s+virtual/i.test(String(row.sql));
+
+// Of a column that was added, each row has the default, which is a megabyte in the file once.
+const boundedColumn = (name: string) =>
+  `iif(octet_length("${name}") <= ${LONGEST_VALUE}, "${name}", null) as "${name}"`;
 
 function readRow(row: unknown): ForeignRow {
   return Object.fromEntries(
