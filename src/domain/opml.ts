@@ -93,7 +93,8 @@ function createReader(text: string) {
         tags.add(name);
         if (name !== "outline") return;
         const feed = feedOf(attributes);
-        if (feed.feed_url && !feeds.has(feed.feed_url)) feeds.set(feed.feed_url, feed);
+        const key = keyOf(feed);
+        if (feed.feed_url && !feeds.has(key)) feeds.set(key, feed);
       },
       onattribute() {
         if (--attributesLeft < 0)
@@ -118,6 +119,9 @@ function createReader(text: string) {
     },
   };
 }
+
+/** Not the feed URL itself: of many that are made to have one hash in the runtime, each would be compared with all. */
+const keyOf = ({ feed_url }: OpmlFeed) => Bun.SHA256.hash(feed_url, "hex");
 
 /** A folder's feed URL is empty. */
 function feedOf(attributes: unknown): OpmlFeed {

@@ -1,6 +1,7 @@
 // Reads JSON arrays: a long one an element at a time, while its text arrives.
 import { DomainError } from "../errors.ts";
-import { requireFew, requireFewValues } from "./limits.ts";
+import { createNameCount } from "../json.ts";
+import { requireFew, requireFewNames, requireFewValues } from "./limits.ts";
 
 /** Bytes of one element; a longer one is not kept. */
 const LONGEST = 1024 * 1024;
@@ -26,6 +27,7 @@ export function parseArray(text: Uint8Array, mostValues: number): unknown[] {
  */
 export async function* readElements(chunks: AsyncIterable<Uint8Array>, mostValues: number): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();
+  const countNames = createNameCount();
   let depth = 0;
   let values = 1;
   let elements = 0;
@@ -41,7 +43,9 @@ export async function* readElements(chunks: AsyncIterable<Uint8Array>, mostValue
   };
   const take = () => {
     const isLong = length > LONGEST;
-    const text = isLong ? "" : decoder.decode(Buffer.concat(parts));
+    const bytes = Buffer.concat(parts);
+    const text = isLong ? "" : decoder.decode(bytes);
+    if (!isLong) requireFewNames(countNames(bytes));
     parts = [];
     length = 0;
     elements++;

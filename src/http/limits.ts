@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Config } from "../config/settings.ts";
 import { DomainError } from "../errors.ts";
-import { countValues } from "../json.ts";
+import { countValues, createNameCount } from "../json.ts";
 
 type Limits = Pick<Config, "max_items">;
 
@@ -20,8 +20,17 @@ export function requireFew(count: number, most: number, what: string): void {
   if (count > most) throw new DomainError("too_large", `More than ${most} ${what} in one request`);
 }
 
-/** Refuses JSON that takes much more memory parsed than as text. @throws DomainError "too_large" */
+/** Bytes of JSON that take a millisecond or two to parse, whatever they are. */
+export const SHORT_BODY = 128 * 1024;
+/** Different names in one JSON body; those of all protocols are fewer than a hundred. */
+const MOST_NAMES = 1000;
+
+/** @throws DomainError "too_large" */
+export const requireFewNames = (count: number): void => requireFew(count, MOST_NAMES, "names of JSON values");
+
+/** Refuses JSON that takes much more memory or time parsed than as text. @throws DomainError "too_large" */
 export function requireFewValues(json: Uint8Array, most: number): void {
+  if (json.length > SHORT_BODY) requireFewNames(createNameCount()(json));
   if (json.length > most) requireFew(countValues(json), most, "JSON values");
 }
 

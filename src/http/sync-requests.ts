@@ -18,13 +18,10 @@ import type { HttpEnv } from "./env.ts";
 import { describeFaults } from "./errors.ts";
 import { readJsonBytes } from "./json-body.ts";
 import { parseArray, readElements } from "./json-elements.ts";
-import { mostActionBytes, mostActions, mostValues, requireFew } from "./limits.ts";
+import { mostActionBytes, mostActions, mostValues, requireFew, SHORT_BODY } from "./limits.ts";
 import { sendParts, sendText, streamText, WRITTEN, writeArray } from "./response-body.ts";
 
 type Ctx = Context<HttpEnv>;
-
-/** Bytes that take a millisecond or two to parse. */
-const SHORT_BODY = 128 * 1024;
 
 /** Parses a body as JSON with any Content-Type: mygpoclient calls it a form. @throws DomainError "invalid" */
 export async function readJson<T>(c: Ctx, app: App, schema: z.ZodType<T>): Promise<T> {
@@ -171,8 +168,9 @@ export async function receiveActions(
 ): Promise<number> {
   const actions = await readActionsIn(c, app);
   // Kasts names its device in actions only, or has the cookie of another.
-  const [device = null, ...others] = new Set(actions.flatMap(({ device }) => device ?? []));
-  const client = await clientOf(others.length === 0 ? device : null);
+  const named = actions.flatMap(({ device }) => device ?? []);
+  const [device = null] = named;
+  const client = await clientOf(named.every((one) => one === device) ? device : null);
   // Rhythmbox skips actions that name no device.
   for (const action of actions) action.device ??= client?.device ?? null;
   return uploadActions(app, c.get("actor"), client, actions);

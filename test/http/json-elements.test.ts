@@ -64,3 +64,12 @@ test("an element that is too long is left out, and too many values are refused",
   expect(elementsOf(many, 7, 30)).rejects.toThrow("More than 30 JSON values");
   expect(() => parseArray(Buffer.from(many), 30)).toThrow("More than 30 JSON values");
 });
+
+test("more different names than any app sends are refused before they are parsed, and the same ones never", async () => {
+  const names = (count: number) => Array.from({ length: 20_000 }, (_, n) => ({ [`name ${n % count}`]: "a:b", id: n }));
+  const [few, many] = [names(500), names(2000)].map((list) => JSON.stringify(list));
+  expect(await elementsOf(few ?? "", 65_536, 100_000)).toHaveLength(20_000);
+  expect(parseArray(Buffer.from(few ?? ""), 100_000)).toHaveLength(20_000);
+  expect(elementsOf(many ?? "", 65_536, 100_000)).rejects.toThrow("More than 1000 names");
+  expect(() => parseArray(Buffer.from(many ?? ""), 100_000)).toThrow("More than 1000 names");
+});

@@ -236,7 +236,37 @@ const brackets: Attack = {
   },
 };
 
+/**
+ * Texts for which JavaScriptCore computes one hash: rapidhash multiplies what follows these four letters, one of its
+ * constants, by zero. A Map or an object that has n of them compares each with all others.
+ */
+const sameHash = (count: number) =>
+  Array.from({ length: count }, (_, n) => {
+    const differs = String.fromCharCode(0x4e00 + (n & 63), 0x4e00 + ((n >> 6) & 63), 0x4e00 + (n >> 12), 0x5000);
+    return `text://a.example/aaaaaaa\ud4a3\ud433\ua62e\u4b33${differs}${"\u4e01".repeat(12)}`;
+  });
+
+const hashes: Attack = {
+  what: "texts of one hash: names of JSON values, devices of actions, feed URLs of OPML",
+  async run(target) {
+    const [token = ""] = target.tokens;
+    const texts = sameHash(40_000);
+    const { user } = target;
+    const names = `{${texts.map((text) => `"${text}":1`)}}`;
+    for (const path of [`/api/2/subscriptions/${user}/phone.json`, "/v1/subscriptions"]) {
+      const { status } = await send(target, token, "POST", path, names);
+      requireThat([405, 413].includes(status), `${path} is ${status}`);
+    }
+    const actions = texts.map((device) => ({ podcast: "x", episode: "y", action: "new", device }));
+    requireThat((await send(target, token, "POST", `/api/2/episodes/${user}.json`, actions)).status === 200, "actions");
+    const outlines = texts.map((text) => `<outline xmlUrl="${text}"/>`).join("");
+    const opml = `<opml><body>${outlines}</body></opml>`;
+    const { status } = await send(target, token, "PUT", `/subscriptions/${user}/phone.opml`, opml);
+    requireThat(status === 413, `the list is ${status}`);
+  },
+};
+
 export const ATTACKS: Attack[] = [
   ...[...refused, ...stopped, ...held, tooLarge, ...crumbled, ...wrong],
-  ...[slashes, ...plays, ...forms, brackets],
+  ...[slashes, ...plays, ...forms, brackets, hashes],
 ];

@@ -4,6 +4,7 @@ import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { parseDateTime } from "../../domain/date-time.ts";
+import { hashFeedUrl } from "../../domain/feed-url.ts";
 import type { ChangedBy, HistoryPosition } from "../../domain/history.ts";
 import { DomainError, isRefusal } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
@@ -126,8 +127,11 @@ async function restore(
     }
     const { then, changes } = await previewRestore(app, actor, moment, props.exact);
     const at = "as_of" in moment ? moment.as_of : undefined;
-    const titles = new Map(then.map(({ feed_url, title }) => [feed_url, title]));
-    const named = changes.map((change) => ({ ...change, title: titles.get(change.feed_url ?? "") ?? null }));
+    const titles = new Map(then.map(({ feed_url, title }) => [hashFeedUrl(feed_url), title]));
+    const named = changes.map((change) => ({
+      ...change,
+      title: titles.get(hashFeedUrl(change.feed_url ?? "")) ?? null,
+    }));
     return show(c, <RestorePage {...props} preview={{ changes: named, count: then.length, at }} />);
   } catch (error) {
     if (!isRefusal(error, "invalid")) throw error;
