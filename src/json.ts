@@ -22,31 +22,14 @@ export function countValues(json: Uint8Array): number {
   return count;
 }
 
-const SEED = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
-const PLACES = 1 << 16;
-
-/**
- * Makes a function that counts the different names in JSON, and in what it is given later. The runtime finds names by a
- * hash without a secret, so somebody can make thousands that it takes for the same at first: parsing them takes quadratic
- * time.
- */
-export function createNameCount(): (json: Uint8Array) => number {
-  const seen = new Uint8Array(PLACES);
-  let count = 0;
-  return (json) => {
-    for (let at = 0; at < json.length; at++) {
-      if (json[at] !== QUOTE) continue;
-      const start = at;
-      at = endOfText(json, at);
-      if (!isBeforeColon(json, at + 1)) continue;
-      let hash = SEED;
-      for (let part = start; part < at; part++) hash = Math.imul(hash ^ (json[part] ?? 0), 0x01000193);
-      const place = (hash ^ (hash >>> 16)) & (PLACES - 1);
-      if (seen[place] === 0) count++;
-      seen[place] = 1;
-    }
-    return count;
-  };
+/** Gives where each name in JSON begins and ends to a function. */
+export function forEachName(json: Uint8Array, take: (start: number, end: number) => void): void {
+  for (let at = 0; at < json.length; at++) {
+    if (json[at] !== QUOTE) continue;
+    const start = at;
+    at = endOfText(json, at);
+    if (isBeforeColon(json, at + 1)) take(start, at);
+  }
 }
 
 function isBeforeColon(json: Uint8Array, start: number): boolean {

@@ -3,6 +3,7 @@
 import { Parser } from "htmlparser2";
 import type { Item, ItemField } from "./feed-items.ts";
 import { readGuid } from "./guid.ts";
+import { NameCount } from "./name-count.ts";
 
 export interface FeedHead {
   title: string | null;
@@ -26,6 +27,8 @@ const PODCAST = [
 const ITUNES = ["http://www.itunes.com/dtds/podcast-1.0.dtd"];
 /** Characters of one element's text. */
 const LONGEST_TEXT = 4096;
+/** Different names of attributes; feeds have some dozens. */
+const MOST_NAMES = 1000;
 /** Elements within each other; the parser's time grows with the square of it. */
 const DEEPEST = 100;
 
@@ -47,6 +50,7 @@ export class FeedHeadReader {
   hasHead = false;
   readonly #parser: Parser;
   readonly #path: string[] = [];
+  readonly #names = new NameCount();
   readonly #prefixes = new Map<string, "podcast" | "itunes">();
   #field: Field | null = null;
   #item: Item | null = null;
@@ -60,6 +64,9 @@ export class FeedHeadReader {
         onopentag: (name, attributes) => this.#open(name, attributes),
         ontext: (text) => {
           if ((this.#field ?? this.#itemField) && this.#text.length < LONGEST_TEXT) this.#text += text;
+        },
+        onattribute: (name) => {
+          if (this.#names.addText(name) > MOST_NAMES) throw new FeedHeadError("its attributes have too many names");
         },
         onclosetag: () => this.#close(),
       },

@@ -2,6 +2,7 @@
 import { TextDecoder } from "node:util";
 import { Parser } from "htmlparser2";
 import { z } from "zod";
+import { NameCount } from "./name-count.ts";
 import { encodingOf } from "./text-encoding.ts";
 
 /** A podcast of the list; its title is null if the file has none. */
@@ -27,6 +28,8 @@ const MAX_LENGTH = 16 * 1024 * 1024;
 const MAX_ELEMENTS = 100_000;
 const MAX_DEPTH = 100;
 const MAX_ATTRIBUTES = 100;
+/** Different names of attributes, in all elements together. */
+const MAX_NAMES = 1000;
 
 /** Characters that are read before others get a turn. */
 const TURN = 64 * 1024;
@@ -77,8 +80,9 @@ export async function readOpmlInTurns(text: string): Promise<OpmlFeed[]> {
 function createReader(text: string) {
   if (text.length > MAX_LENGTH) throw new OpmlError("The file is larger than 16 MB");
   if (text.trim() === "") throw new OpmlError("The file is empty");
-  const tags = new Set<string>();
+  const names = new NameCount();
   const feeds = new Map<string, OpmlFeed>();
+  let hasBody = false;
   let ended = false;
   let depth = 0;
   let elements = 0;
@@ -86,17 +90,19 @@ function createReader(text: string) {
   const parser = new Parser(
     {
       onopentag(name, attributes) {
-        if (tags.size === 0 && name !== "opml") throw new NotOpmlError();
+        if (elements === 0 && name !== "opml") throw new NotOpmlError();
         if (++depth > MAX_DEPTH) throw new OpmlError(`The file has more than ${MAX_DEPTH} elements within one another`);
         if (++elements > MAX_ELEMENTS) throw new OpmlError(`The file has more than ${MAX_ELEMENTS} elements`);
         attributesLeft = MAX_ATTRIBUTES;
-        tags.add(name);
+        hasBody ||= name === "body";
         if (name !== "outline") return;
         const feed = feedOf(attributes);
         const key = keyOf(feed);
         if (feed.feed_url && !feeds.has(key)) feeds.set(key, feed);
       },
-      onattribute() {
+      onattribute(name) {
+        if (names.addText(name) > MAX_NAMES)
+          throw new OpmlError(`The file has attributes with more than ${MAX_NAMES} different names`);
         if (--attributesLeft < 0)
           throw new OpmlError(`The file has an element with more than ${MAX_ATTRIBUTES} attributes`);
       },
@@ -112,9 +118,9 @@ function createReader(text: string) {
     write: (part: string) => parser.write(part),
     end(): OpmlFeed[] {
       parser.end();
-      if (tags.size === 0) throw new NotOpmlError();
+      if (elements === 0) throw new NotOpmlError();
       if (!ended) throw new OpmlError("The OPML file is cut off: its end is missing");
-      if (!tags.has("body")) throw new OpmlError("The OPML file has no body");
+      if (!hasBody) throw new OpmlError("The OPML file has no body");
       return [...feeds.values()];
     },
   };

@@ -1,6 +1,6 @@
 // Reads JSON arrays: a long one an element at a time, while its text arrives.
+import { NameCount } from "../domain/name-count.ts";
 import { DomainError } from "../errors.ts";
-import { createNameCount } from "../json.ts";
 import { requireFew, requireFewNames, requireFewValues } from "./limits.ts";
 
 /** Bytes of one element; a longer one is not kept. */
@@ -27,7 +27,7 @@ export function parseArray(text: Uint8Array, mostValues: number): unknown[] {
  */
 export async function* readElements(chunks: AsyncIterable<Uint8Array>, mostValues: number): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();
-  const countNames = createNameCount();
+  const names = new NameCount();
   let depth = 0;
   let values = 1;
   let elements = 0;
@@ -45,7 +45,7 @@ export async function* readElements(chunks: AsyncIterable<Uint8Array>, mostValue
     const isLong = length > LONGEST;
     const bytes = Buffer.concat(parts);
     const text = isLong ? "" : decoder.decode(bytes);
-    if (!isLong) requireFewNames(countNames(bytes));
+    if (!isLong) requireFewNames(bytes, names);
     parts = [];
     length = 0;
     elements++;

@@ -1,8 +1,9 @@
 // Limits of one request, in proportion to PODKEEP_MAX_ITEMS.
 import { z } from "zod";
 import type { Config } from "../config/settings.ts";
+import { NameCount } from "../domain/name-count.ts";
 import { DomainError } from "../errors.ts";
-import { countValues, createNameCount } from "../json.ts";
+import { countValues, forEachName } from "../json.ts";
 
 type Limits = Pick<Config, "max_items">;
 
@@ -25,12 +26,13 @@ export const SHORT_BODY = 128 * 1024;
 /** Different names in one JSON body; those of all protocols are fewer than a hundred. */
 const MOST_NAMES = 1000;
 
-/** @throws DomainError "too_large" */
-export const requireFewNames = (count: number): void => requireFew(count, MOST_NAMES, "names of JSON values");
+/** Refuses JSON of many different names, counted with those before. @throws DomainError "too_large" */
+export const requireFewNames = (json: Uint8Array, names = new NameCount()): void =>
+  forEachName(json, (start, end) => requireFew(names.addBytes(json, start, end), MOST_NAMES, "names of JSON values"));
 
 /** Refuses JSON that takes much more memory or time parsed than as text. @throws DomainError "too_large" */
 export function requireFewValues(json: Uint8Array, most: number): void {
-  if (json.length > SHORT_BODY) requireFewNames(createNameCount()(json));
+  if (json.length > SHORT_BODY) requireFewNames(json);
   if (json.length > most) requireFew(countValues(json), most, "JSON values");
 }
 

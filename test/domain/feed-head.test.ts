@@ -122,6 +122,11 @@ describe("is refused with a reason:", () => {
     ["JSON", '{"error":"not found"}', "it is not a feed"],
     ["nothing", "", "it is not a feed"],
     ["another XML", "<opml><head><title>x</title></head></opml>", "it is not a feed"],
+    [
+      "attributes of many names",
+      `<rss><channel><x ${Array.from({ length: 1100 }, (_, n) => `a${n}=""`).join(" ")}/>`,
+      "its attributes have too many names",
+    ],
     ["elements without end", `<rss><channel>${"<a>".repeat(1000)}`, "its elements are nested too deeply"],
     ["a feed without a title", "<rss><channel><link>x</link></channel></rss>", "the feed has no title"],
   ] as const) {

@@ -136,6 +136,11 @@ describe("what is not OPML is refused with the reason", () => {
       opml(`<outline ${Array.from({ length: 1_000_000 }, (_, n) => `a${n}=""`).join(" ")}/>`),
       "The file has an element with more than 100 attributes",
     ],
+    [
+      "a file with attributes of many names",
+      opml(Array.from({ length: 1100 }, (_, n) => `<outline a${n}=""/>`).join("")),
+      "The file has attributes with more than 1000 different names",
+    ],
     ["a file over the limit", opml(" ".repeat(17 * 1024 * 1024)), "The file is larger than 16 MB"],
   ])("%s", (_, text, message) => {
     expect(refusal(text)).toBe(message);
