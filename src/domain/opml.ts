@@ -4,6 +4,7 @@ import { Parser } from "htmlparser2";
 import { z } from "zod";
 import { NameCount } from "./name-count.ts";
 import { encodingOf } from "./text-encoding.ts";
+import { hashText } from "./text-keys.ts";
 
 /** A podcast of the list; its title is null if the file has none. */
 export interface OpmlFeed {
@@ -97,7 +98,7 @@ function createReader(text: string) {
         hasBody ||= name === "body";
         if (name !== "outline") return;
         const feed = feedOf(attributes);
-        const key = keyOf(feed);
+        const key = hashText(feed.feed_url);
         if (feed.feed_url && !feeds.has(key)) feeds.set(key, feed);
       },
       onattribute(name) {
@@ -125,9 +126,6 @@ function createReader(text: string) {
     },
   };
 }
-
-/** Not the feed URL itself: of many that are made to have one hash in the runtime, each would be compared with all. */
-const keyOf = ({ feed_url }: OpmlFeed) => Bun.SHA256.hash(feed_url, "hex");
 
 /** A folder's feed URL is empty. */
 function feedOf(attributes: unknown): OpmlFeed {

@@ -5,6 +5,7 @@ import type { App } from "../app.ts";
 import { type EpisodeAction, isReadable, publishAction, type ToldAction } from "../domain/episode-actions.ts";
 import type { Habits } from "../domain/habits.ts";
 import { isObject, LATEST_SECOND, readAction } from "../domain/sent-actions.ts";
+import { textKeysFor } from "../domain/text-keys.ts";
 import { DomainError } from "../errors.ts";
 import type { Client } from "../services/clients.ts";
 import { readFeedChanges } from "../services/device-list.ts";
@@ -85,7 +86,8 @@ export async function receiveFeedChanges(c: Ctx, app: App, client: Client | null
   const [add, remove] = [textsIn("add", body["add"], app.config), textsIn("remove", body["remove"], app.config)];
   requireFew(add.length + remove.length, app.config.max_items, "podcasts");
   // gPodder API, Subscriptions: Upload Subscription Changes.
-  if (client && !client.habits.queuesTaps && !new Set(add).isDisjointFrom(new Set(remove))) {
+  const keyOf = textKeysFor(add.length + remove.length);
+  if (client && !client.habits.queuesTaps && !new Set(add.map(keyOf)).isDisjointFrom(new Set(remove.map(keyOf)))) {
     throw invalid(["body: a feed is both added and removed"]);
   }
   return uploadFeedChanges(app, c.get("actor"), client, { add, remove });

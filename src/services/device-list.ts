@@ -17,6 +17,7 @@ import { hashFeedUrl, isSafeAddress } from "../domain/feed-url.ts";
 import { NO_HABITS } from "../domain/habits.ts";
 import { type FormerSpelling, withSmallScheme, writeFor } from "../domain/spellings.ts";
 import { isFullSync, type Millis, type Seconds, type SyncWindow } from "../domain/sync-window.ts";
+import { textKeysFor } from "../domain/text-keys.ts";
 import { findNews, listChangedAfter } from "../store/change-feed.ts";
 import { findFeeds, listLeft } from "../store/feeds.ts";
 import { findHoldings, listHoldings, listToResend, saveHoldings } from "../store/holdings.ts";
@@ -179,8 +180,9 @@ async function findSpellingsOf(tx: Tx, user_id: number, client: Client, feed_url
   const asked = isFew ? feed_urls.map((feed_url) => ({ feed: hashFeedUrl(feed_url) })) : [];
   const holdings = isFew ? await findHoldings(tx, of, asked) : await listHoldings(tx, of);
   const rows = isFew ? await findSpellings(tx, { user_id }, asked) : await listSpellings(tx, { user_id });
-  const urls = new Set(feed_urls.map(withSmallScheme));
-  const others = byFeed(holdings.filter(({ feed_url }) => !urls.has(feed_url)));
+  const keyOf = textKeysFor(feed_urls.length);
+  const urls = new Set(feed_urls.map((feed_url) => keyOf(withSmallScheme(feed_url))));
+  const others = byFeed(holdings.filter(({ feed_url }) => !urls.has(keyOf(feed_url))));
   // Most clients spell all feeds as the server does: then no hash is needed.
   if (others.size === 0 && rows.length === 0) return withSmallScheme;
   const held: Holdings = byFeed(holdings);

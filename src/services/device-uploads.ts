@@ -7,6 +7,7 @@ import { type Habits, NO_HABITS } from "../domain/habits.ts";
 import { hear, type Known, newlyHeld, type Report, reportsOf, settle } from "../domain/reports.ts";
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
 import { givenToUnknown, type Millis, type Seconds } from "../domain/sync-window.ts";
+import { textKeysFor } from "../domain/text-keys.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { findFeeds } from "../store/feeds.ts";
@@ -38,13 +39,17 @@ export async function uploadFeedChanges(
   client: Client | null,
   { add, remove }: { add: string[]; remove: string[] },
 ): Promise<Seconds> {
-  const sums = new Map<string, number>();
-  for (const url of add) sums.set(url, (sums.get(url) ?? 0) + 1);
-  for (const url of remove) sums.set(url, (sums.get(url) ?? 0) - 1);
-  const bySign = Map.groupBy(sums.keys(), (url) => Math.sign(sums.get(url) ?? 0));
-  const removed = await readFeedUrls(bySign.get(-1) ?? []);
-  const undone = await readFeedUrls(bySign.get(0) ?? []);
-  const added = await readFeedUrls(bySign.get(1) ?? []);
+  const keyOf = textKeysFor(add.length + remove.length);
+  const sums = new Map<string, { url: string; sum: number }>();
+  const count = (url: string, by: number) => {
+    const key = keyOf(url);
+    sums.set(key, { url, sum: (sums.get(key)?.sum ?? 0) + by });
+  };
+  for (const url of add) count(url, 1);
+  for (const url of remove) count(url, -1);
+  const bySign = Map.groupBy(sums.values(), ({ sum }) => Math.sign(sum));
+  const readSign = (sign: number) => readFeedUrls((bySign.get(sign) ?? []).map(({ url }) => url));
+  const [removed, undone, added] = [await readSign(-1), await readSign(0), await readSign(1)];
   const reports: Report[] = [
     ...removed.map(({ hash, feed_url }) => ({ feed: hash, feed_url, subscribed: false })),
     ...undone.map(({ hash, feed_url }) => ({ feed: hash, feed_url, subscribed: false, undone: true })),
@@ -87,7 +92,7 @@ interface Begun {
   /** The cursor as the first part found it: it says for all parts what the client knew. */
   cursor: ClientCursor;
   habits: Habits;
-  /** The feeds by their URLs, as they were sent. */
+  /** The feeds as they were sent, by their hashes. */
   sent: ReadonlyMap<string, FeedUrl>;
   /** Parts after the first one. */
   rest: Report[][];
@@ -127,7 +132,7 @@ async function applyInParts(
     // Not in a transaction, for which other users would wait.
     read = await rehearse(context, actor, readParts);
   }
-  const sent = new Map(feeds.map((feed) => [feed.feed_url, feed]));
+  const sent = new Map(feeds.map((feed) => [feed.hash, feed]));
   let begun: Begun = await transact(context, actor, async (user) => {
     const cursor = await beginCursor(user);
     const [first = [], ...rest] = read ?? (await readParts(user));
@@ -169,8 +174,9 @@ async function applyPart(context: Context, user: UserTx, upload: Begun, reports:
   const { cursor, sent } = upload;
   const before = user.clock();
   const feeds = new Map<string, FeedUrl>();
-  await mapInTurns(reports, ({ feed_url }) => {
-    const url = sent.get(feed_url) ?? readFeedUrl(feed_url);
+  await mapInTurns(reports, ({ feed, feed_url }) => {
+    const read = sent.get(feed);
+    const url = read?.feed_url === feed_url ? read : readFeedUrl(feed_url);
     if ("hash" in url) feeds.set(url.hash, url);
   });
   const guids = reports.flatMap(({ feed }) => feeds.get(feed)?.computed_guid ?? []);

@@ -240,10 +240,10 @@ const brackets: Attack = {
  * Texts for which JavaScriptCore computes one hash: rapidhash multiplies what follows these four letters, one of its
  * constants, by zero. A Map or an object that has n of them compares each with all others.
  */
-const sameHash = (count: number) =>
+const sameHash = (count: number, scheme = "text") =>
   Array.from({ length: count }, (_, n) => {
     const differs = String.fromCharCode(0x4e00 + (n & 63), 0x4e00 + ((n >> 6) & 63), 0x4e00 + (n >> 12), 0x5000);
-    return `text://a.example/aaaaaaa\ud4a3\ud433\ua62e\u4b33${differs}${"\u4e01".repeat(12)}`;
+    return `${`${scheme}://a.example/`.padEnd(24, "a")}\ud4a3\ud433\ua62e\u4b33${differs}${"\u4e01".repeat(12)}`;
   });
 
 const hashes: Attack = {
@@ -266,7 +266,20 @@ const hashes: Attack = {
   },
 };
 
+const feeds: Attack = {
+  what: "5,000 feed URLs of one hash, added, read and removed",
+  async run(target) {
+    const [token = ""] = target.tokens;
+    const feeds = sameHash(5000, "https");
+    const path = `/api/2/subscriptions/${target.user}/phone.json`;
+    for (const body of [{ add: feeds, remove: [] }, undefined, { add: [], remove: feeds }]) {
+      const { status } = await send(target, token, body ? "POST" : "GET", body ? path : `${path}?since=0`, body);
+      requireThat(status === 200, `${path} is ${status}`);
+    }
+  },
+};
+
 export const ATTACKS: Attack[] = [
   ...[...refused, ...stopped, ...held, tooLarge, ...crumbled, ...wrong],
-  ...[slashes, ...plays, ...forms, brackets, hashes],
+  ...[slashes, ...plays, ...forms, brackets, hashes, feeds],
 ];
