@@ -19,7 +19,7 @@ export const textType = (dialect: Dialect): RawBuilder<string> => sql.raw(dialec
 export const createTable = (db: Kysely<unknown>, dialect: Dialect, name: string) =>
   db.schema.createTable(name).modifyEnd(sql.raw(dialect.tableOptions));
 
-/** Begins a table whose rows are deleted with their user. */
+/** Begins a table whose rows are deleted with their user. Only before 0021: ids of users are numbers since then. */
 export const createUserTable = (db: Kysely<unknown>, dialect: Dialect, name: string) =>
   createTable(db, dialect, name).addColumn("user_id", textType(dialect), (column) =>
     column.notNull().references("users.id").onDelete("cascade"),

@@ -25,34 +25,32 @@ import { giveEpisodesRowids } from "./0020_episode_pages.ts";
 import { numberUsers } from "./0021_numbered_users.ts";
 import type { Dialect } from "./dialect.ts";
 
-function migrationsFor(dialect: Dialect): Record<string, Migration> {
-  return {
-    "0001_start": start(dialect),
-    "0002_relax_checks": relaxChecks(dialect),
-    "0003_accounts": accounts(dialect),
-    "0004_titles": addTitles(dialect),
-    "0005_app_sync": addAppSync(dialect),
-    "0006_history": addHistory(dialect),
-    "0007_feed_lookups": addFeedLookups(dialect),
-    "0008_page": addPage(dialect),
-    "0009_lookups_by_spelling": keyLookupsBySpelling,
-    "0010_sign_ins": addSignIns(dialect),
-    "0011_episodes": addEpisodes(dialect),
-    "0012_plays": addPlays(dialect),
-    "0013_holdings": separateHoldings(dialect),
-    "0014_first_steps": addFirstSteps(dialect),
-    "0015_page_ends": addPageEnds(dialect),
-    "0016_refusals": addRefusals(dialect),
-    "0017_draft": addDraft(dialect),
-    "0018_sync_pauses": addSyncPauses,
-    "0019_episode_titles": addEpisodeTitles(dialect),
-    "0020_episode_pages": giveEpisodesRowids(dialect),
-    "0021_numbered_users": numberUsers(dialect),
-  };
-}
+const MIGRATIONS: Record<string, (dialect: Dialect) => Migration> = {
+  "0001_start": start,
+  "0002_relax_checks": relaxChecks,
+  "0003_accounts": accounts,
+  "0004_titles": addTitles,
+  "0005_app_sync": addAppSync,
+  "0006_history": addHistory,
+  "0007_feed_lookups": addFeedLookups,
+  "0008_page": addPage,
+  "0009_lookups_by_spelling": () => keyLookupsBySpelling,
+  "0010_sign_ins": addSignIns,
+  "0011_episodes": addEpisodes,
+  "0012_plays": addPlays,
+  "0013_holdings": separateHoldings,
+  "0014_first_steps": addFirstSteps,
+  "0015_page_ends": addPageEnds,
+  "0016_refusals": addRefusals,
+  "0017_draft": addDraft,
+  "0018_sync_pauses": () => addSyncPauses,
+  "0019_episode_titles": addEpisodeTitles,
+  "0020_episode_pages": giveEpisodesRowids,
+  "0021_numbered_users": numberUsers,
+};
 
-/** The schema version of this program. */
-export const SCHEMA_VERSION = "0021_numbered_users";
+/** The schema version of this program: its last migration. */
+export const SCHEMA_VERSION = Object.keys(MIGRATIONS).at(-1) ?? "";
 /** Holds the names of the applied migrations. A database with tables but without this one is not ours. */
 export const MIGRATION_TABLE = "podkeep_migration";
 
@@ -72,17 +70,12 @@ export class OtherSchema extends DomainError {}
  * @throws DomainError "config" if the database holds one that this program doesn't know, lacks one that only
  *   `podkeep migrate` may make, or holds a part of a copy
  */
-export function pendingMigrations(
-  names: readonly string[],
-  dialect: Dialect,
-  migrating: Migrating,
-  copying = false,
-): string[] {
+export function pendingMigrations(names: readonly string[], migrating: Migrating, copying = false): string[] {
   if (names.includes(COPYING) && !copying) {
     throw new DomainError("config", "A copy into this database was interrupted: run the same podkeep copy again");
   }
   const applied = names.filter((name) => name !== COPYING);
-  const known = Object.keys(migrationsFor(dialect));
+  const known = Object.keys(MIGRATIONS);
   const newest = [...applied].sort().at(-1);
   if (applied.some((name) => !known.includes(name))) {
     throw new OtherSchema(
@@ -110,9 +103,11 @@ export function pendingMigrations(
  * @throws DomainError "unavailable" if a migration fails
  */
 export async function migrate(db: Kysely<Schema>, dialect: Dialect, schema?: string): Promise<void> {
+  const getMigrations = async () =>
+    Object.fromEntries(Object.entries(MIGRATIONS).map(([name, migrationFor]) => [name, migrationFor(dialect)]));
   const migrator = new Migrator({
     db,
-    provider: { getMigrations: async () => migrationsFor(dialect) },
+    provider: { getMigrations },
     migrationTableName: MIGRATION_TABLE,
     migrationLockTableName: `${MIGRATION_TABLE}_lock`,
     ...(schema === undefined ? {} : { migrationTableSchema: schema }),

@@ -56,7 +56,7 @@ async function prepare(connection: SQL, { url, migrate: migrating, copying }: Up
   }
   const isPending = async (run: Run) => {
     const applied = await readApplied(run);
-    if (applied) return pendingMigrations(applied, DIALECT, migrating, copying).length > 0;
+    if (applied) return pendingMigrations(applied, migrating, copying).length > 0;
     throw new DomainError("config", `${database} on ${server} is not a podkeep database: it holds other tables`);
   };
   if (await isPending((text) => connection.unsafe<Row[]>(text))) {

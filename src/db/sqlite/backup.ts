@@ -8,7 +8,6 @@ import { pendingMigrations } from "../migrations/migrate.ts";
 import { ownerName } from "./directory-owner.ts";
 import {
   appliedMigrations,
-  DIALECT,
   damaged,
   damageIn,
   findDamage,
@@ -195,7 +194,7 @@ export function checkCopy(file: string, name = file): Contents {
     if (!isOurs(copy)) throw new Error("not a podkeep database");
     const damage = damageIn(copy);
     if (damage) throw new Error(damage);
-    pendingMigrations(appliedMigrations(copy), DIALECT, "start");
+    pendingMigrations(appliedMigrations(copy), "start");
     return contentsOf(copy);
   } catch (error) {
     if (error instanceof DomainError) throw error;

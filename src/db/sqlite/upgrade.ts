@@ -46,7 +46,7 @@ interface Migration extends Versions {
  * @throws DomainError "config" if it is not ours, from a newer program, or holds a part of a copy
  */
 export function isPending(sqlite: Sqlite, { file, migrate: migrating, copying }: UpgradeOptions): boolean {
-  const lacks = (applied: string[]) => pendingMigrations(applied, DIALECT, migrating, copying).length > 0;
+  const lacks = (applied: string[]) => pendingMigrations(applied, migrating, copying).length > 0;
   if (sizeOf(file) === 0) return lacks([]);
   if (isOurs(sqlite)) return lacks(appliedMigrations(sqlite));
   if (firstValue(sqlite, "select count(*) from sqlite_schema") === 0) return lacks([]);
