@@ -62,6 +62,25 @@ type Place = Pick<EpisodeAction, "started" | "position" | "total">;
 /** A mark as played, and no report of listening. */
 const isMark = ({ started, position, total }: Place) => position !== null && started === position && position === total;
 
+/** The action that an app means by what it sends. */
+export function understandAction(
+  action: EpisodeAction,
+  habits: Habits,
+  { sendsAll }: Pick<Arrival, "sendsAll">,
+): EpisodeAction {
+  if (habits.onlyMarks) return readMark(action);
+  if (sendsAll && habits.inventsStarts) return { ...action, started: action.position };
+  if (habits.marksFromEnd && action.total && action.started === action.total)
+    return { ...action, position: action.total };
+  return action;
+}
+
+/** A mark of an app that plays nothing, which calls a length that it doesn't know one second. */
+function readMark(action: EpisodeAction): EpisodeAction {
+  const { position, total } = action;
+  return { ...action, started: position, total: position === 0 && total === 1 ? null : total };
+}
+
 /** The action as it is stored: a position has no start after it, and a play without one is only a mark. */
 export function normalizeAction<Action extends EpisodeAction>(
   action: Action,

@@ -1,7 +1,6 @@
 // Uploads of episode actions: which episodes they name, and what they change.
-import type { Arrival, EpisodeAction } from "../domain/episode-actions.ts";
+import { type Arrival, type EpisodeAction, understandAction } from "../domain/episode-actions.ts";
 import { EpisodeSet, isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../domain/episode-set.ts";
-import type { Habits } from "../domain/habits.ts";
 import { endOf, givenToUnknown } from "../domain/sync-window.ts";
 import { findPodcastsByUrl } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
@@ -40,7 +39,7 @@ export async function uploadActions(
     upload = await transact(context, actor, async (user) => {
       const begun = upload ?? (await beginUpload(user, client, now));
       const arrival = { ...begun.arrival, stamp: user.nextTimestamp };
-      const actions = client ? batch.map((one) => understand(one, client.habits, arrival)) : batch;
+      const actions = client ? batch.map((one) => understandAction(one, client.habits, arrival)) : batch;
       const added = await addActions(user, client, actions, arrival, hashes);
       await saveEpisodeSet(user, added.set);
       await keepPlays(user, client, added.arrived, arrival, context);
@@ -51,21 +50,6 @@ export async function uploadActions(
     start += upload.taken;
   } while (start < sent.length);
   return client ? (upload.cursor.last?.given ?? 0) : givenToUnknown(upload.clock);
-}
-
-/** What an app means by an action. */
-function understand(action: EpisodeAction, habits: Habits, { sendsAll }: Pick<Arrival, "sendsAll">): EpisodeAction {
-  if (habits.onlyMarks) return readMark(action);
-  if (sendsAll && habits.inventsStarts) return { ...action, started: action.position };
-  if (habits.marksFromEnd && action.total && action.started === action.total)
-    return { ...action, position: action.total };
-  return action;
-}
-
-/** A mark of an app that plays nothing, which calls a length that it doesn't know one second. */
-function readMark(action: EpisodeAction): EpisodeAction {
-  const { position, total } = action;
-  return { ...action, started: position, total: position === 0 && total === 1 ? null : total };
 }
 
 /** Milliseconds for which a client uploads what it had when it asked for everything. */
