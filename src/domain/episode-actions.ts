@@ -46,9 +46,9 @@ export interface Arrival {
   stamp(): number;
   client: number | null;
   /** The end of what the client was told, on the user's clock; null if that is unknown. */
-  told: Millis | null;
+  toldUntil: Millis | null;
   /** Until when the client knew all actions when it did those that it sends, on the user's clock; 0 if that is not known. */
-  knew: Millis;
+  knewUntil: Millis;
   /** Whether the client, which has asked for everything, uploads each episode that it has as played, as of now. */
   sendsAll: boolean;
   /** Whether a play at position 0 says that the episode is not played; of others it is a mark as played. */
@@ -124,7 +124,7 @@ type Counted = Pick<StoredAction, "kind" | "sent_at" | "started" | "position" | 
  * @param before what is stored of this kind on the episode
  */
 export function countAction(before: StoredAction | undefined, action: Counted, arrival: Arrival): StoredAction {
-  const { now, clock, stamp, client, told, knew, sendsAll, isCopied } = arrival;
+  const { now, clock, stamp, client, toldUntil, knewUntil, sendsAll, isCopied } = arrival;
   const { kind, sent_at, started, position, device } = action;
   const acted_at = actedAt(sent_at, now);
   const total = action.total ?? before?.total ?? null;
@@ -146,7 +146,7 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   // A time that is ahead of ours is read as another one when it is sent again.
   const isSame = position === before.position && (isSecond || sent_at === before.sent_at);
   if (sentBefore || isSame || isSentAgain(before, action, arrival)) return before;
-  const wasTold = told === null || before.arrived_at <= told;
+  const wasTold = toldUntil === null || before.arrived_at <= toldUntil;
   if (sendsAll && isMark({ started, position, total })) {
     return wasTold && position !== before.position ? { ...before, arrived_at: stamp() } : before;
   }
@@ -160,7 +160,7 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   if (sent_at > now && sent_at > before.sent_at) return add(next);
   if (position === before.position || (isOwn && before.arrived_at > clock)) return before;
   // What a client knew when it played is older than its play, even if its clock is behind.
-  if (before.arrived_at <= knew) return add(next);
+  if (before.arrived_at <= knewUntil) return add(next);
   // Of two clients in one second, the first stays.
   if (isSecond) return { ...before, acted_at: next, arrived_at: stamp() };
   // Who shows another place than the later one is told it again, its own too: its clock may be wrong.

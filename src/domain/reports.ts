@@ -36,9 +36,9 @@ export interface Known {
   /** The user's clock. */
   clock: Millis;
   /** Until when the client knew all changes because it read the whole list; 0 if it never did. */
-  listed: Millis;
+  listReadAt: Millis;
   /** Until when the client knew all changes before that GET, or by reading the list. */
-  knew: Millis;
+  knewUntil: Millis;
   habits: Habits;
   /** What the upload adds: feeds, and the subscriptions that they lead to. */
   added: ReadonlySet<string | number>;
@@ -72,10 +72,10 @@ export function addedIn(reports: readonly Report[], leadsTo: Known["leadsTo"]): 
 /** Whether somebody reversed what a report says after what the client knew at its last GET. */
 export const isReversed = (
   { feed, subscribed }: Report,
-  { listings, knew }: Pick<Known, "listings" | "knew">,
+  { listings, knewUntil }: Pick<Known, "listings" | "knewUntil">,
 ): boolean => {
   const listing = listings.get(feed);
-  return listing !== undefined && isListed(listing) !== subscribed && listing.changed > knew;
+  return listing !== undefined && isListed(listing) !== subscribed && listing.changed > knewUntil;
 };
 
 /** Decides what one line of an upload means. */
@@ -144,7 +144,7 @@ function isNothing(
   { feed, feed_url, implied }: Report,
   listing: Listing | undefined,
   holding: Holding | undefined,
-  { added, last, listed, moved, habits }: Known,
+  { added, last, listReadAt, moved, habits }: Known,
 ): boolean {
   if (added.has(feed)) return true;
   // Apps echo the removals that they received, those of URLs that a subscription left too.
@@ -155,7 +155,7 @@ function isNothing(
   // The device may lack what somebody else has added since the client's last GET, or since it reported it.
   const until = Math.max(
     last === null ? 0 : endOf(last.given),
-    listed,
+    listReadAt,
     holding?.reported ? (holding.reported_at ?? 0) : 0,
   );
   return implied === true && !isOwn(listing, holding) && listing.changed > until;
@@ -180,18 +180,18 @@ function wasQueued(
  */
 function isRepetition(report: Report, received: string, known: Known): boolean {
   const { feed, feed_url, subscribed } = report;
-  const { listings, holdings, last, knew, habits, wasListed } = known;
+  const { listings, holdings, last, knewUntil, habits, wasListed } = known;
   if (!isReversed(report, known)) return false;
   const holding = holdings.get(feed);
   const wasSo = wasListed.get(feed) === subscribed;
   // A device that starts from nothing knew nothing: all that it reported, it reported after that.
   const reported_at = holding?.reported_at ?? 0;
-  if (holding?.reported === subscribed) return wasSo || last?.since === 0 || reported_at > knew;
+  if (holding?.reported === subscribed) return wasSo || last?.since === 0 || reported_at > knewUntil;
   if (holding?.reported === !subscribed) {
     // When it did, the restore of a backup forgot: a change that its user made before the first GET must count.
     if (holding.reported_at === null && last?.own !== false) return false;
     // An app that echoes at once, and has reported otherwise since then, echoes nothing from before.
-    if (habits.echoes === "at once" && reported_at >= knew) return false;
+    if (habits.echoes === "at once" && reported_at >= knewUntil) return false;
   }
   const mayRepeat = habits.echoes !== "never" || (subscribed && isFullSync(last, habits));
   return mayRepeat && feed_url === received && !isOwn(listings.get(feed), holding) && wasSo;

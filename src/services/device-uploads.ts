@@ -214,11 +214,11 @@ async function saveHeld(
   client: Client,
   holdings: Holdings,
   listings: ReadonlyMap<string, Listing>,
-  { holdings: before, spellings, knew }: Known,
+  { holdings: before, spellings, knewUntil }: Known,
 ): Promise<void> {
   const changed = await filterInTurns(holdings.values(), (holding) => {
     const { feed } = holding;
-    return !isKept(holding, before.get(feed), listings.get(feed), knew);
+    return !isKept(holding, before.get(feed), listings.get(feed), knewUntil);
   });
   await keepHoldings(user, client, changed);
   const respelled = changed.flatMap(({ feed, feed_url }) => {
@@ -241,8 +241,13 @@ function applyReport(set: WorkingSet, { feed, subscribed }: Report, url: FeedUrl
  * Whether a stored holding says the same. One that was reported before the last GET is renewed, or before somebody else
  * changed the feed.
  */
-function isKept(holding: Holding, stored: Holding | undefined, listing: Listing | undefined, knew: Millis): boolean {
+function isKept(
+  holding: Holding,
+  stored: Holding | undefined,
+  listing: Listing | undefined,
+  knewUntil: Millis,
+): boolean {
   if (!stored || !Bun.deepEquals({ ...holding, reported_at: 0 }, { ...stored, reported_at: 0 })) return false;
   const changed = isOwn(listing, stored) ? 0 : (listing?.changed ?? 0);
-  return (stored.reported_at ?? 0) > Math.max(knew, changed - 1);
+  return (stored.reported_at ?? 0) > Math.max(knewUntil, changed - 1);
 }

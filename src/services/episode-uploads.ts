@@ -74,8 +74,8 @@ async function beginUpload(user: UserTx, client: Client | null, now: number) {
     now: Math.max(now, clock),
     clock,
     client: client ? numberOf(client.id) : null,
-    told: client ? (last ? endOf(last.given) : -1) : null,
-    knew: client?.habits.uploadsFirst ? (last?.start ?? 0) : 0,
+    toldUntil: client ? (last ? endOf(last.given) : -1) : null,
+    knewUntil: client?.habits.uploadsFirst ? (last?.start ?? 0) : 0,
     marksStart: client?.habits.onlyMarks === true,
     sendsAll: isFirstSync && client?.habits.marksAll === true,
   };

@@ -200,8 +200,8 @@ function arrivalOf({ actor, now }: Copy, user: UserTx): Arrival {
     clock,
     stamp: user.nextTimestamp,
     client: clientOf(actor),
-    told: null,
-    knew: 0,
+    toldUntil: null,
+    knewUntil: 0,
     sendsAll: false,
     isCopied: true,
   };

@@ -38,8 +38,8 @@ export function setPosition(
       clock: user.clock(),
       stamp: user.nextTimestamp,
       client: null,
-      told: null,
-      knew: 0,
+      toldUntil: null,
+      knewUntil: 0,
       sendsAll: false,
     };
     const action: EpisodeAction = {

@@ -22,7 +22,7 @@ import type { UserTx } from "./transact.ts";
  */
 export async function readKnown(
   user: UserTx,
-  { cursor, habits, later: earlier }: { cursor: ClientCursor; habits: Habits; later: LaterChanges | null },
+  { cursor, habits, later: read }: { cursor: ClientCursor; habits: Habits; later: LaterChanges | null },
   reports: Report[],
   set: WorkingSet,
   feeds: ReadonlyMap<string, FeedUrl>,
@@ -36,32 +36,32 @@ export async function readKnown(
   // What is in no list is new to all.
   const isNew = listings.size === 0 && holdings.size === 0;
   const [list] = client && !isNew ? await findCursor(tx, { user_id, client: client.id, stream: "lists" }) : [];
-  const listed = list?.start ?? 0;
+  const listReadAt = list?.start ?? 0;
   const byGet = knownUntil(last, habits);
-  const knew = Math.max(listed, byGet ?? last?.start ?? 0);
-  const isCertain = byGet !== null || listed > (last?.start ?? 0);
-  const sent = Math.max(last ? endOf(last.given) : 0, listed);
+  const knewUntil = Math.max(listReadAt, byGet ?? last?.start ?? 0);
+  const isCertain = byGet !== null || listReadAt > (last?.start ?? 0);
+  const toldUntil = Math.max(last ? endOf(last.given) : 0, listReadAt);
   // Who asked for everything and uploads all that it has sends what it has just received too.
   const isCompared = isCertain || isFullSync(last, habits);
-  const reversed = client && isCompared ? reports.filter((one) => isReversed(one, { listings, knew })) : [];
+  const reversed = client && isCompared ? reports.filter((one) => isReversed(one, { listings, knewUntil })) : [];
   // Who echoes at once has asked just before, and may obey what a full disk kept from being noted as sent.
-  const mayObey = sent === 0 || habits.echoes === "at once";
+  const mayObey = toldUntil === 0 || habits.echoes === "at once";
   // What its user did before it asked obeys nothing that it was sent then.
-  const unobeyed = habits.uploadsOlder && isCertain ? knew : sent;
-  const left = mayObey ? [] : reports.filter((one) => isLeft(one, listings.get(one.feed), unobeyed));
+  const obeyedUntil = habits.uploadsOlder && isCertain ? knewUntil : toldUntil;
+  const left = mayObey ? [] : reports.filter((one) => isLeft(one, listings.get(one.feed), obeyedUntil));
   // Only for these the past is read: it may be long.
   const isRead = left.length > 0 || reversed.length > 0;
-  const later = isRead ? await readLater(user, isCertain ? knew : sent, earlier) : earlier;
+  const later = isRead ? await readLater(user, isCertain ? knewUntil : toldUntil, read) : read;
   const known = {
     listings,
     last,
-    listed,
-    knew,
+    listReadAt,
+    knewUntil,
     clock: user.clock(),
     habits,
     leadsTo,
     added: addedIn(reports, leadsTo),
-    moved: new Set([sent, unobeyed].flatMap((after) => findMoved(set, left, holdings, later, after))),
+    moved: new Set([toldUntil, obeyedUntil].flatMap((after) => findMoved(set, left, holdings, later, after))),
     holdings,
     wasListed: pastOf(set, reversed, later),
     spellings: await readSpellings(tx, user_id, cursor, feeds.keys()),

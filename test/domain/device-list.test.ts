@@ -184,7 +184,7 @@ const broken: Record<string, Partial<Rules>> = {
       RULES.changesFor(window, listings, holdings, spellings, { ...of, mistakesOwn: true }),
   },
   "who repeats itself decides again": {
-    hear: (report, known) => RULES.hear(report, { ...known, knew: LATE }),
+    hear: (report, known) => RULES.hear(report, { ...known, knewUntil: LATE }),
   },
   "who repeats itself is not resent the feed": {
     settle: (holding, ...given) => ({ ...RULES.settle(holding, ...given), resend_at: holding.resend_at }),

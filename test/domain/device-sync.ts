@@ -390,11 +390,11 @@ export class Server implements SyncServer {
       if (listing) listings.set(feed, listing);
     }
     const before = this.rules.knownUntil(last, habits);
-    const listed = this.lists.get(client) ?? 0;
-    const until = listed > (before ?? last?.start ?? 0) ? listed : before;
-    const knew = until ?? last?.start ?? 0;
-    const sent = Math.max(last ? endOf(last.given) : 0, listed);
-    const compared = until ?? (habits.reportsAll && last?.since === 0 ? sent : null);
+    const listReadAt = this.lists.get(client) ?? 0;
+    const until = listReadAt > (before ?? last?.start ?? 0) ? listReadAt : before;
+    const knewUntil = until ?? last?.start ?? 0;
+    const toldUntil = Math.max(last ? endOf(last.given) : 0, listReadAt);
+    const compared = until ?? (habits.reportsAll && last?.since === 0 ? toldUntil : null);
     const past = compared === null ? undefined : this.past.find(({ changed }) => changed > compared);
     const wasListed = new Map(past?.listed);
     // What leads to a subscription that had another URL then was not on the list.
@@ -404,8 +404,8 @@ export class Server implements SyncServer {
     }
     const leadsTo = (feed: string) => this.find(feed)?.id;
     const added = addedIn(reports, leadsTo);
-    const mayObey = sent === 0 || habits.echoes === "at once";
-    const unobeyed = habits.uploadsOlder && until !== null ? [sent, until] : [sent];
+    const mayObey = toldUntil === 0 || habits.echoes === "at once";
+    const unobeyed = habits.uploadsOlder && until !== null ? [toldUntil, until] : [toldUntil];
     const left = mayObey
       ? []
       : reports.filter((one) => unobeyed.some((after) => this.hasMoved(one, holdings.get(one.feed), after)));
@@ -414,8 +414,8 @@ export class Server implements SyncServer {
     const known = {
       listings,
       last,
-      listed,
-      knew,
+      listReadAt,
+      knewUntil,
       clock: this.clock,
       habits,
       added,

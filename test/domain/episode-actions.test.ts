@@ -18,8 +18,8 @@ const arrival = (arrived_at: number, client: number | null = null): Arrival => (
   clock: arrived_at - 1,
   stamp: () => arrived_at,
   client,
-  told: null,
-  knew: 0,
+  toldUntil: null,
+  knewUntil: 0,
   sendsAll: false,
 });
 
@@ -218,7 +218,7 @@ test("of two clients in one second the first counts, and is told as later than t
 });
 
 test("a play made after its client knew another's place counts, though its clock is ten minutes behind", () => {
-  const known = { client: 2, knew: 1_000_500, told: 1_000_500, now: 1_060_000 };
+  const known = { client: 2, knewUntil: 1_000_500, toldUntil: 1_000_500, now: 1_060_000 };
   const others: [EpisodeAction, Partial<Arrival>] = [
     play(100, { sent_at: 1_000_000 }),
     { client: 1, stamp: () => 1_000_000 },
@@ -226,12 +226,12 @@ test("a play made after its client knew another's place counts, though its clock
   const played = store(others, [play(200, { sent_at: 460_000 }), known]);
   expect(played).toMatchObject([{ position: 200, acted_at: 1_001_000 }]);
   // It was told, but may not have got it before it played.
-  const unsure = store(others, [play(200, { sent_at: 460_000 }), { ...known, knew: 999_000 }]);
+  const unsure = store(others, [play(200, { sent_at: 460_000 }), { ...known, knewUntil: 999_000 }]);
   expect(unsure).toMatchObject([{ position: 100 }]);
 });
 
 test("a full sync that says of each played episode that it was finished now leaves stored places alone", () => {
-  const now = { now: 9_000_000, client: 2, told: 1 };
+  const now = { now: 9_000_000, client: 2, toldUntil: 1 };
   const place: [EpisodeAction, Partial<Arrival>] = [play(1200, { sent_at: 1_000_000 }), { client: 1 }];
   const finished = play(3600, { sent_at: 9_000_000, started: 3600 });
   expect(store(place, [finished, { ...now, sendsAll: true }])).toMatchObject([{ position: 1200, arrived_at: 2 }]);
@@ -245,7 +245,7 @@ test("a full sync that says of a finished episode that it was finished now leave
   const finished = play(3600, { sent_at: 1_000_000, started: 3600 });
   const again: [EpisodeAction, Partial<Arrival>] = [
     { ...finished, sent_at: 9_000_000 },
-    { now: 9_000_000, client: 2, told: 1, sendsAll: true },
+    { now: 9_000_000, client: 2, toldUntil: 1, sendsAll: true },
   ];
   const offline: [EpisodeAction, Partial<Arrival>] = [
     play(1200, { sent_at: 5_000_000 }),
@@ -361,10 +361,10 @@ const broken: Record<string, Partial<Rules>> = {
     },
   },
   "who shows another place is not told again": {
-    addAction: (set, one, at) => RULES.addAction(set, one, { ...at, told: -1 }),
+    addAction: (set, one, at) => RULES.addAction(set, one, { ...at, toldUntil: -1 }),
   },
   "what an app received before it uploaded counts as older than that": {
-    addAction: (set, one, at) => RULES.addAction(set, one, { ...at, knew: Math.max(0, at.told ?? 0) }),
+    addAction: (set, one, at) => RULES.addAction(set, one, { ...at, knewUntil: Math.max(0, at.toldUntil ?? 0) }),
   },
   "what AntennaPod calls played at a full sync was played then": {
     addAction: (set, one, at) => RULES.addAction(set, one, { ...at, sendsAll: false }),

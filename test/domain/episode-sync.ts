@@ -107,8 +107,8 @@ export class Server implements EpisodeServer {
         return this.clock;
       },
       client: this.#numberOf(client),
-      told: last ? endOf(last.given) : -1,
-      knew: habitsOf(client).uploadsFirst ? (last?.start ?? 0) : 0,
+      toldUntil: last ? endOf(last.given) : -1,
+      knewUntil: habitsOf(client).uploadsFirst ? (last?.start ?? 0) : 0,
       sendsAll: last?.since === 0 && this.wall < endOf(last.given) + 3_600_000 && habitsOf(client).marksAll,
     };
     const set = new EpisodeSet(this.episodes, () => ++this.#ids);

@@ -34,8 +34,8 @@ const knownOf = (listing: Listing, holding: Holding | null, more: Partial<Known>
   listings: new Map([["x", listing]]),
   holdings: new Map(holding ? [["x", holding]] : []),
   last,
-  listed: 0,
-  knew: 1000,
+  listReadAt: 0,
+  knewUntil: 1000,
   clock: 3000,
   habits: kasts,
   added: new Set(),
@@ -54,7 +54,7 @@ function hearOne(subscribed: boolean, listing: Listing, holding: Holding | null,
 describe("what a device adds after somebody has removed it", () => {
   test("is its user's decision, if the device heard of the removal before", () => {
     expect(hearOne(true, removed(900), held()).change).toBe(true);
-    expect(hearOne(true, removed(900), held(), { knew: 0 }).change).toBe(false);
+    expect(hearOne(true, removed(900), held(), { knewUntil: 0 }).change).toBe(false);
   });
 
   test("is a repetition, if it reported the same after what it knew", () => {
@@ -189,7 +189,7 @@ test("a feed that is added in another spelling is held in that, resent, and the 
 test("only what changed after what a client knew is reversed", () => {
   const report: Report = { feed: "x", feed_url: X, subscribed: true };
   const reversed = (changed: number) =>
-    isReversed(report, { listings: new Map([["x", removed(changed)]]), knew: 1000 });
+    isReversed(report, { listings: new Map([["x", removed(changed)]]), knewUntil: 1000 });
   expect([reversed(1000), reversed(1001)]).toEqual([false, true]);
 });
 
