@@ -119,14 +119,14 @@ export const givenToUnknown = (clock: Millis): Seconds => Math.max(0, secondOf(c
 /**
  * Opens the window of a GET by a client that nothing identifies: from its `since` on, inclusive.
  * @param margin what is sent again of the time before `since`
- * @param found whether there is anything to send
+ * @param isNews whether there is anything to send
  * @param now the wall clock
  */
-export function openUnknown(since: Seconds, margin: Seconds, clock: Millis, found: boolean, now: Millis): SyncWindow {
+export function openUnknown(since: Seconds, margin: Seconds, clock: Millis, isNews: boolean, now: Millis): SyncWindow {
   const start = since > margin ? (since - margin) * 1000 - 1 : 0;
   const second = secondOf(clock);
   // What the margin repeats ends with time: frequent polls must not push the user's clock ahead.
   const passes = margin > 0 && second <= secondOf(now);
-  const given = found && second === since && !passes ? second + 1 : second;
+  const given = isNews && second === since && !passes ? second + 1 : second;
   return { since, start, own: true, given, uploaded_at: null, ahead: null, clock: endOf(given) };
 }

@@ -84,16 +84,16 @@ export class ClientCursor {
   /**
    * Opens the window of a GET.
    * @param margin what a client that nothing identifies is sent again of the time before `since`
-   * @param found whether there is anything to send, as far as that is known
+   * @param isNews whether there is anything to send, as far as that is known
    * @param now the wall clock
    */
   open(
     since: Seconds,
     clock: Millis,
-    { margin, found, now }: { margin: Seconds; found: boolean; now: Millis },
+    { margin, isNews, now }: { margin: Seconds; isNews: boolean; now: Millis },
   ): SyncWindow {
     const { client, last } = this;
-    if (!client) return openUnknown(since, margin, clock, found, now);
+    if (!client) return openUnknown(since, margin, clock, isNews, now);
     const countsOn = this.stream === "episodes" && client.habits.asksSinceActions;
     const window = openWindow(last, since, clock, countsOn ? { ...client.habits, clock: "own" } : client.habits);
     // A second device with the same id and credential may have uploaded them.
@@ -107,11 +107,13 @@ export class ClientCursor {
   }
 
   /** Whether a window leaves the client elsewhere. An idle client that counts its `since` on does not move. */
-  moves({ since, start, given }: SyncWindow, found: boolean, now: Millis): boolean {
+  moves({ since, start, given }: SyncWindow, isNews: boolean, now: Millis): boolean {
     if (!this.client) return false;
     const { last } = this;
     if (!last || !this.seenWithin(SEEN_INTERVAL, now)) return true;
-    return last.start !== start || last.given !== given || last.uploaded_at !== null || (found && last.since !== since);
+    return (
+      last.start !== start || last.given !== given || last.uploaded_at !== null || (isNews && last.since !== since)
+    );
   }
 
   /**

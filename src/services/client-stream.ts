@@ -55,12 +55,12 @@ async function look<One extends Found>(
   const wall = timeForChanges(now);
   // Before the first change, the user's clock is 0.
   const end = clock || wall;
-  const opened = cursor.open(since, end, { margin, found: false, now });
+  const opened = cursor.open(since, end, { margin, isNews: false, now });
   // The user's clock says whether anything happened since the client's last GET.
   const found = since > 0 && clock <= opened.start ? null : await find(tx, cursor, opened);
   const isNews = found?.isNews ?? false;
   const present = isNews && closesPresent ? Math.max(clock, wall) : end;
-  return { cursor, found, isNews, window: cursor.open(since, present, { margin, found: isNews, now }) };
+  return { cursor, found, isNews, window: cursor.open(since, present, { margin, isNews, now }) };
 }
 
 /** Whether anything has to be saved of what a GET has seen. */
