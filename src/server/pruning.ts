@@ -7,7 +7,7 @@ import { pruneClients } from "../services/clients.ts";
 import { pruneHistory } from "../services/history.ts";
 import { pruneLoginTokens } from "../services/login-tokens.ts";
 import { prunePlays } from "../services/plays.ts";
-import { pruneActions } from "../services/sync-actions.ts";
+import { pruneSyncActions } from "../services/sync-actions.ts";
 
 const HOUR = 60 * 60 * 1000;
 /** Not at the start, when the clock may be wrong. */
@@ -45,7 +45,7 @@ export function preparePruning(app: App): (signal?: AbortSignal) => Promise<void
     const plays = await prunePlays(past, signal);
     if (plays > 0) app.log.info({ pruned: plays }, "old plays deleted");
     await pruneClients(past, signal);
-    await pruneActions(past);
+    await pruneSyncActions(past);
     await pruneLoginTokens(past);
   };
 }

@@ -12,7 +12,7 @@ import {
 } from "../store/deletions.ts";
 import { type Actor, actAsWorker } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { deletePodcast } from "./episode-set.ts";
+import { deleteEpisodesOf } from "./episode-set.ts";
 import { transact } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 
@@ -171,7 +171,7 @@ function finish(
     if (subscription) (isDone ? deleteSubscription : touchSubscription)(set, subscription);
     const actor = isDone ? requesterOf(claimed, user.actor) : user.actor;
     await saveWorkingSet({ ...user, actor }, set, context);
-    if (isDone) await deletePodcast(user, claimed.subscription);
+    if (isDone) await deleteEpisodesOf(user, claimed.subscription);
     return true;
   });
 }

@@ -212,7 +212,7 @@ export async function renewForClient(
 const DELETED = 128;
 
 /** Deletes all that is known of a subscription's episodes. */
-export async function deletePodcast({ tx, user_id }: UserTx, podcast: number): Promise<void> {
+export async function deleteEpisodesOf({ tx, user_id }: UserTx, podcast: number): Promise<void> {
   for (let count = DELETED; count === DELETED; ) {
     const episodes = await listIdsOf(tx, { user_id, podcast, limit: DELETED });
     await deleteActions(tx, { user_id }, episodes);

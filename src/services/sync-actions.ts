@@ -139,6 +139,6 @@ async function keepEntities(
 }
 
 /** Deletes the results of actions that were done more than 30 days ago. */
-export async function pruneActions({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
+export async function pruneSyncActions({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
   await database.write((tx) => deleteOldActions(tx, { before: clock.now() - KEPT }));
 }

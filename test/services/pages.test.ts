@@ -4,7 +4,7 @@ import { actAsUser } from "../../src/services/actor.ts";
 import { listChanges } from "../../src/services/change-feed.ts";
 import { countFeeds } from "../../src/services/device-list.ts";
 import { readActions } from "../../src/services/episode-actions.ts";
-import { deletePodcast } from "../../src/services/episode-set.ts";
+import { deleteEpisodesOf } from "../../src/services/episode-set.ts";
 import { listHistory } from "../../src/services/history.ts";
 import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { listEpisodePlays, listPlays, type PlayPosition, streamPlays } from "../../src/services/play-list.ts";
@@ -229,7 +229,7 @@ test.each([127, 128, 129, 300])("a deletion removes %d episodes and all their pl
     `${user_id}, n, 'play', n, n, n`,
   );
   const actor = actAsUser(user_id);
-  await transact(podkeep.app, actor, (user) => deletePodcast(user, 1));
+  await transact(podkeep.app, actor, (user) => deleteEpisodesOf(user, 1));
   const kept = Array.from({ length: count }, (_, n) => 2 * n + 1);
   for (const [table, column] of Object.entries({ episodes: "id", episode_actions: "episode", plays: "episode" })) {
     const rows = await podkeep.sql(`select ${column} as id from ${table} where user_id = ${user_id} order by 1`);

@@ -282,15 +282,15 @@ describe("an action_id that comes again", () => {
   });
 
   test("is forgotten after 30 days", async () => {
-    const { pruneActions } = await import("../../../src/services/sync-actions.ts");
+    const { pruneSyncActions } = await import("../../../src/services/sync-actions.ts");
     const subscribe = action("subscribe", now(), { feed_url: FEED });
     const [{ data }] = await phone.send(subscribe);
     await user.request("PATCH", `/subscriptions/${data.guid}`, { is_subscribed: false });
     server.clock.advance(29 * 24 * 60 * MINUTE);
-    await pruneActions(server.app);
+    await pruneSyncActions(server.app);
     expect((await phone.send(subscribe))[0].status).toBe("applied");
     server.clock.advance(2 * 24 * 60 * MINUTE);
-    await pruneActions(server.app);
+    await pruneSyncActions(server.app);
     expect((await phone.send(subscribe))[0].status).toBe("ignored");
   });
 });
