@@ -50,7 +50,7 @@ export interface Habits {
   /** Whether the app, when it has asked for everything, says of each episode that it was played from its start until now. */
   inventsStarts: boolean;
   /** Whether the app keeps a new `since` only once all that it had queued is uploaded. */
-  uploadsFirst: boolean;
+  movesOnceUploaded: boolean;
   /** Whether the app forgets what it has queued if an upload fails after a good GET. */
   forgetsQueue: boolean;
   spelling: Spelling;
@@ -92,7 +92,7 @@ export const NO_HABITS: Habits = {
   // AntennaPod and its forks do. What others mark in the hour after their first GET counts late: no position is lost.
   marksAll: true,
   inventsStarts: false,
-  uploadsFirst: false,
+  movesOnceUploaded: false,
   forgetsQueue: false,
   spelling: "as sent",
   playsOnly: false,

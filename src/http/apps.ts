@@ -41,7 +41,7 @@ const ANTENNAPOD: Row = {
   // SyncService: a queued action that is newer wins.
   rereads: true,
   // SyncService, syncEpisodeActions: keeps the timestamp last, and not at all if the upload fails.
-  uploadsFirst: true,
+  movesOnceUploaded: true,
   // UrlChecker: decodes %3A in what it receives.
   spelling: "colons",
   // NextcloudSyncService: takes the phone's time once it has uploaded.
@@ -167,7 +167,7 @@ const APPS: Record<string, Row> = {
   podzzz: PODIUM,
   // GPodderSync.kt, syncSubscriptions: a `since` of 0 uploads all feeds that it is not sent.
   // syncProgress: keeps the timestamp last, and not at all if the upload fails.
-  glasscast: { reportsAll: true, uploadsFirst: true },
+  glasscast: { reportsAll: true, movesOnceUploaded: true },
   // services/gpodder.py, sync_subscriptions: the same.
   songhive: { reportsAll: true },
   // sync.py, _sync_subscriptions: the same; and it adds what it receives, though its user has removed it since.

@@ -75,7 +75,7 @@ async function beginUpload(user: UserTx, client: Client | null, now: number) {
     clock,
     client: client ? numberOf(client.id) : null,
     toldUntil: client ? (last ? endOf(last.given) : -1) : null,
-    knewUntil: client?.habits.uploadsFirst ? (last?.start ?? 0) : 0,
+    knewUntil: client?.habits.movesOnceUploaded ? (last?.start ?? 0) : 0,
     marksStart: client?.habits.onlyMarks === true,
     sendsAll: isFirstSync && client?.habits.marksAll === true,
   };

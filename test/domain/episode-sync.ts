@@ -108,7 +108,7 @@ export class Server implements EpisodeServer {
       },
       client: this.#numberOf(client),
       toldUntil: last ? endOf(last.given) : -1,
-      knewUntil: habitsOf(client).uploadsFirst ? (last?.start ?? 0) : 0,
+      knewUntil: habitsOf(client).movesOnceUploaded ? (last?.start ?? 0) : 0,
       sendsAll: last?.since === 0 && this.wall < endOf(last.given) + 3_600_000 && habitsOf(client).marksAll,
     };
     const set = new EpisodeSet(this.episodes, () => ++this.#ids);
@@ -215,7 +215,7 @@ export class Player {
     const { actions, timestamp } = await this.server.get(this.name, this.since);
     if (lost === "get") return;
     for (const one of actions) this.apply(one);
-    if (!habitsOf(this.name).uploadsFirst) this.since = this.kind === "kasts" ? timestamp + 1 : timestamp;
+    if (!habitsOf(this.name).movesOnceUploaded) this.since = this.kind === "kasts" ? timestamp + 1 : timestamp;
     // Kasts asks again until the timestamp is within ten seconds of its clock or nothing comes.
     const late = timestamp <= Math.floor(this.server.wall / 1000) - 10;
     if (this.kind === "kasts" && actions.length > 0 && late) throw new Error("Kasts asks again");
