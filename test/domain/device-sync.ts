@@ -380,6 +380,7 @@ export class Server implements SyncServer {
     return own.every(({ from }) => from !== null) && own[0]?.from === feed;
   }
 
+  /** What it knows is as in readKnown() of src/services/reported-feeds.ts. */
   private upload(client: string, reports: Report[], habits: Habits): number {
     this.introduce(client, false);
     const last = this.positions.get(client) ?? null;

@@ -9,15 +9,18 @@ const url = (feed: number, spelling: number) =>
 /** Some are such that an app writes them otherwise. */
 const PATHS = ["rss", "rss", "rss%3Aa", "caf%C3%A9%2Frss"];
 
+/** Those without a device are of apps of the Open Podcast API, as SyncServer has them; the others are Device's. */
 export type Step =
   | { do: "wait"; ms: number }
   | { do: "write"; feed: number; on: boolean; spelling: number }
   | { do: "move"; feed: number; to: number; spelling: number }
   | { do: "merge" | "alias"; feed: number; to: number }
   | { do: "delete"; feed: number }
+  /** Its user adds the feed, or removes it if it is there; Kasts uploads that at once if `quick`. */
   | { do: "tap"; device: number; feed: number; spelling: number; quick: boolean }
   | { do: "sync"; device: number; luck: Luck; between: Step[]; beside?: Beside }
   | { do: "redirect"; device: number; feed: number }
+  /** `list`: gPodder uploads its whole list, and Rhythmbox starts. */
   | { do: "list" | "backup" | "restore" | "reinstall" | "forget" | "twin"; device: number }
   | { do: "renew"; device: number; revoked: boolean }
   | { do: "restore server" }
