@@ -45,6 +45,7 @@ const outlineAttributes = z.object({
   title: attribute,
   xmlurl: attribute,
   url: attribute,
+  subscribed: attribute,
 });
 
 /** Turns a file's bytes into text. @throws OpmlError if its encoding is not supported */
@@ -127,10 +128,12 @@ function createReader(text: string) {
   };
 }
 
-/** A folder's feed URL is empty. */
+/** The feed URL of a folder is empty, and that of a podcast that Overcast's user is not subscribed to. */
 function feedOf(attributes: unknown): OpmlFeed {
-  const { type, text, title, xmlurl, url } = outlineAttributes.parse(attributes);
-  return { feed_url: xmlurl || (type.toLowerCase() === "rss" ? url : ""), title: text || title || null };
+  const { type, text, title, xmlurl, url, subscribed } = outlineAttributes.parse(attributes);
+  const feed_url = xmlurl || (type.toLowerCase() === "rss" ? url : "");
+  // gPodder writes the description as text.
+  return { feed_url: subscribed === "0" ? "" : feed_url, title: title || text || null };
 }
 
 /** Feeds of a part of a file: half a megabyte, if each has the longest feed URL. */

@@ -70,10 +70,19 @@ describe("reading", () => {
     ["url with an empty xmlUrl", `<outline text="T" type="rss" xmlUrl="" url="https://a.example/"/>`],
     ["upper case", `<OUTLINE TEXT="T" XMLURL="https://a.example/"/>`],
     ["title without text", `<outline text="" title="T" xmlUrl="https://a.example/"/>`],
-    ["text before title", `<outline title="other" text="T" xmlUrl="https://a.example/"/>`],
+    [
+      "title before text, where gPodder writes the description",
+      `<outline title="T" text="other" xmlUrl="https://a.example/"/>`,
+    ],
     ["an outline that is not closed", `<outline text="T" xmlUrl="https://a.example/">`],
   ])("a podcast is found by %s", (_, outline) => {
     expect(readOpml(opml(outline))).toEqual([{ feed_url: "https://a.example/", title: "T" }]);
+  });
+
+  test("a podcast that Overcast lists, but that is not subscribed to, is left out", () => {
+    const outline = (name: string, subscribed: string) =>
+      `<outline type="rss" overcastId="1" text="${name}" xmlUrl="https://${name}.example/" subscribed="${subscribed}"><outline type="podcast-episode" overcastId="2" title="One" url="https://${name}.example/1" enclosureUrl="https://${name}.example/1.mp3" played="1"/></outline>`;
+    expect(addresses(opml(outline("kept", "1") + outline("left", "0")))).toEqual(["https://kept.example/"]);
   });
 
   test("a podcast without a title has none", () => {
