@@ -249,6 +249,12 @@ describe("decoding", () => {
     ["UTF-16, big end first", utf16(false), text("utf-16")],
     ["windows-1252", Buffer.from(text("windows-1252").replace("€", "\x80"), "latin1"), text("windows-1252")],
     ["ISO-8859-1", Buffer.from(text("ISO-8859-1").replace("€", ""), "latin1"), text("ISO-8859-1").replace("€", "")],
+    ["windows-1252 that claims to be UTF-8", Buffer.from(text("UTF-8").replace("€", "\x80"), "latin1"), text("UTF-8")],
+    [
+      "UTF-8 with a broken letter",
+      Buffer.concat([Buffer.from(text("UTF-8")), Buffer.of(0xe9)]),
+      `${text("UTF-8")}\ufffd`,
+    ],
     ["nothing", Buffer.from(""), ""],
   ])("%s is understood", (_, bytes, decoded) => {
     expect(decodeOpml(bytes)).toBe(decoded);
