@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type Moving, MovingDevice, nothingFrom } from "../domain/moving.ts";
 import { readActions } from "./actions.ts";
-import { type Remote, readAnswer, readJson, readList, requireOk } from "./remote.ts";
+import { type Answer, type Remote, readAnswer, readJson, readList, requireOk } from "./remote.ts";
 
 const Devices = z.array(z.unknown());
 
@@ -23,8 +23,10 @@ export async function findGpodder(remote: Remote) {
   // Some servers take nothing but the cookie of this response; others don't have the route.
   await remote.send(`/api/2/auth/${name}/login.json`, "POST");
   const answer = await remote.send(`/api/2/devices/${name}.json`);
-  return { isFound: answer.status !== 404 && answer.status !== 405, answer };
+  return { isFound: !isMissing(answer), answer };
 }
+
+const isMissing = ({ status }: Answer) => status === 404 || status === 405;
 
 /** @throws DomainError "unauthorized", "unavailable", "too_large" */
 export async function readGpodder(remote: Remote): Promise<Moving> {
@@ -41,15 +43,21 @@ export async function readGpodder(remote: Remote): Promise<Moving> {
 }
 
 async function readFeeds(remote: Remote, name: string, devices: Moving["devices"]): Promise<Moving["feeds"]> {
-  const answer = await remote.send(`/subscriptions/${name}.json`);
-  const listed = answer.status === 200 ? Podcasts.safeParse(readJson(answer)).data : undefined;
-  const podcasts = listed ?? (await readDevices(remote, name, devices));
+  const podcasts = await readPodcasts(remote, name, devices);
   const needsTitles = podcasts.some(({ url, title }) => title === null || title === url);
   const list = needsTitles ? readList(await remote.send(`/subscriptions/${name}.opml`)) : [];
   const titles = new Map(list.map(({ feed_url, title }) => [feed_url, title]));
   return podcasts
     .filter(({ url }) => url !== "")
     .map(({ url, title }) => ({ feed_url: url, title: titles.get(url) ?? title, guid: null }));
+}
+
+async function readPodcasts(remote: Remote, name: string, devices: Moving["devices"]) {
+  const answer = await remote.send(`/subscriptions/${name}.json`);
+  const listed = answer.status === 200 ? Podcasts.safeParse(readJson(answer)).data : undefined;
+  if (listed) return listed;
+  if (isMissing(answer) || devices.length > 0) return readDevices(remote, name, devices);
+  return readAnswer(remote, answer, Podcasts, "subscriptions", "gPodder's API");
 }
 
 /** The lists of all devices, for servers that have no list of the user. */

@@ -256,6 +256,14 @@ describe("what fails is named, and nothing is sent elsewhere", () => {
     expect(await fails(serve({ ...GPODDER_NET, "/api/2/episodes/ann.json": answer }), "gpodder")).toMatch(message);
   });
 
+  test.each<[string, () => Response, RegExp]>([
+    ["that is not given", () => new Response("busy", { status: 429 }), /did not give subscriptions: HTTP status 429/],
+    ["of another shape", () => Response.json([{ url: 5 }]), /did not give subscriptions: the response is not/],
+  ])("a list %s, of an account without devices", async (_, answer, message) => {
+    const routes = { ...GPODDER_NET, "/api/2/devices/ann.json": json([]), "/subscriptions/ann.json": answer };
+    expect(await fails(serve(routes))).toMatch(message);
+  });
+
   function endless(): ReadableStream {
     const chunk = new Uint8Array(1024 * 1024);
     return new ReadableStream({ pull: (controller) => controller.enqueue(chunk) });
