@@ -2,7 +2,7 @@
 import { isWritable } from "./date-time.ts";
 import { MOST_SECONDS, parseClock } from "./play-time.ts";
 import { withoutScheme } from "./spellings.ts";
-import { readTitle } from "./title.ts";
+import { readFeedTitle } from "./title.ts";
 
 /** An episode that lacks a title. */
 export interface WantedEpisode {
@@ -54,7 +54,7 @@ export class ItemFinder<Wanted extends WantedEpisode> {
       if (this.found.has(one) && !named.includes(one)) continue;
       if (!this.found.has(one)) this.#left--;
       this.found.set(one, {
-        title: readTitle(title ?? null, one.url),
+        title: readFeedTitle(title ?? null, one.url),
         duration: readDuration(duration),
         published_at: readDate(published),
       });

@@ -1,4 +1,5 @@
 // Titles of podcasts, as apps and OPML files send them.
+import { Parser } from "htmlparser2";
 import { inNormalForm } from "./normal-form.ts";
 import { withoutBidiControls } from "./printable.ts";
 
@@ -19,4 +20,21 @@ export function readTitle(text: string | null, feed_url: string): string | null 
   const plain = withoutBidiControls(inNormalForm(line)).trim();
   if (plain === feed_url || plain === URL.parse(feed_url)?.hostname) return null;
   return [...plain].slice(0, LONGEST_TITLE).join("").trimEnd() || null;
+}
+
+/** The same from a feed: many have HTML in it, of which apps show the letters that entities stand for. */
+export const readFeedTitle = (text: string | null, feed_url: string): string | null =>
+  readTitle(text && withoutEntities(text), feed_url);
+
+function withoutEntities(html: string): string {
+  if (!/&#?\w+;/.test(html)) return html;
+  let text = "";
+  // Without tags, which stay as they are.
+  const parser = new Parser({
+    ontext(part) {
+      text += part;
+    },
+  });
+  parser.end(html.replaceAll("<", "&lt;"));
+  return text;
 }

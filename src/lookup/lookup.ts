@@ -13,7 +13,7 @@ import {
   timeAfterFailure,
   timeAfterSuccess,
 } from "../domain/lookup-schedule.ts";
-import { readTitle } from "../domain/title.ts";
+import { readFeedTitle } from "../domain/title.ts";
 import type { Logger } from "../log.ts";
 import type { Context } from "../services/context.ts";
 import { findUserName } from "../services/users.ts";
@@ -167,7 +167,7 @@ function readWords(row: FeedLookupTable, fetched: Fetched): Words {
   }
   const { head } = fetched;
   const foreign = redirected_to !== null && isOther(row.guid, head.guid);
-  const title = readTitle(head.title, row.feed_url);
+  const title = readFeedTitle(head.title, row.feed_url);
   return {
     title: foreign ? row.title : (title ?? row.title),
     guid: foreign ? row.guid : (head.guid ?? row.guid),

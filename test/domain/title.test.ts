@@ -1,6 +1,6 @@
 // Titles as they are stored and shown.
 import { expect, test } from "bun:test";
-import { readTitle } from "../../src/domain/title.ts";
+import { readFeedTitle, readTitle } from "../../src/domain/title.ts";
 
 const FEED = "https://feeds.example/rss";
 
@@ -23,4 +23,14 @@ test.each([null, "", " \u202e\n", FEED, "feeds.example"])("%j is no title", (tex
 
 test("a longer title is cut after 500 characters, none of them in half", () => {
   expect(readTitle("📻".repeat(501), FEED)).toBe("📻".repeat(500));
+});
+
+// WordPress, Libsyn and others write HTML into a title, and escape it or put it into CDATA.
+test.each([
+  ["Q&amp;A", "Q&A"],
+  ["It&#8217;s &quot;new&quot; &#x1F3A7; &eacute;", 'It\u2019s "new" 🎧 é'],
+  ["AT&T & Co; a <b>bold</b> &who; <3", "AT&T & Co; a <b>bold</b> &who; <3"],
+  ["&#x202e;gnp&#7;", "gnp"],
+])("%j of a feed is stored as %j, as apps show it", (text, title) => {
+  expect(readFeedTitle(text, FEED)).toBe(title);
 });

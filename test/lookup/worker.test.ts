@@ -33,6 +33,13 @@ describe("the title", () => {
     expect(await titleOf("a")).toBe(`A Show${"x".repeat(494)}`);
   });
 
+  test("is read as HTML, which many feeds have in it", async () => {
+    feeds.serve("a", rss("<![CDATA[Ann&#8217;s Q&amp;A]]>"));
+    await feeds.add("a");
+    await feeds.after(MINUTE);
+    expect(await titleOf("a")).toBe("Ann\u2019s Q&A");
+  });
+
   test("follows the feed if it came from there", async () => {
     feeds.serve("a", rss("Before"));
     await feeds.add("a");
