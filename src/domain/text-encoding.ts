@@ -1,4 +1,5 @@
-// The encoding of an XML file: by its byte order mark, else by the HTTP header, else by its XML declaration, else UTF-8.
+// The encoding of an XML file: by its byte order mark, else by its XML declaration, else by the HTTP header, else UTF-8.
+// Apps read the file alone: servers often send their own encoding with every file.
 
 /** Bytes in which the XML declaration is looked for. */
 const DECLARATION = 200;
@@ -13,7 +14,7 @@ export function encodingOf(start: Uint8Array, charset?: string): string {
   if (first === 0xfe && second === 0xff) return "utf-16be";
   if (first === 0xef && second === 0xbb && third === 0xbf) return "utf-8";
   const text = new TextDecoder("latin1").decode(start.subarray(0, DECLARATION));
-  const declared = charset ?? /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(text)?.[1] ?? "utf-8";
+  const declared = /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(text)?.[1] ?? charset ?? "utf-8";
   // A UTF-16 that can be read as ASCII is not UTF-16: .NET writes such declarations.
   return /^utf-?16/i.test(declared) && text.trimStart().startsWith("<") ? "utf-8" : declared;
 }

@@ -109,20 +109,21 @@ async function follow(route: Route, options: FetchOptions, signal: AbortSignal):
   return { kind: "read", ...read, etag: validator(etag), last_modified: validator(last_modified), moved_to };
 }
 
-/** A response of status 200 or 304, after redirects, and where permanent ones lead. */
+/** A response of status 200, or of 304 if that was asked for, after redirects, and where permanent ones lead. */
 async function openRoute(
   route: Route,
   options: FetchOptions,
   signal: AbortSignal,
 ): Promise<{ response: IncomingMessage; moved_to: string | null }> {
   const { origin } = route.url;
+  const isConditional = options.etag !== null || options.last_modified !== null;
   let moved_to: string | null = null;
   let permanent = true;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
     const response = await request(route.url, options, signal);
     const status = response.statusCode ?? 0;
     const target = response.headers.location;
-    if (status === 200 || status === 304) return { response, moved_to };
+    if (status === 200 || (status === 304 && isConditional)) return { response, moved_to };
     response.destroy();
     if (!target || !(PERMANENT.includes(status) || TEMPORARY.includes(status))) {
       throw new FetchError(

@@ -79,6 +79,11 @@ describe("a feed is read", () => {
       "text/xml",
     ],
     ["UTF-16 by its byte order mark", Buffer.from(`\ufeff${RSS}`, "utf16le"), "text/xml"],
+    [
+      "UTF-8 by the XML declaration, under the HTTP header of another",
+      Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>${RSS}`),
+      "text/xml; charset=ISO-8859-1",
+    ],
     ["UTF-8 that declares UTF-16", Buffer.from(`<?xml version="1.0" encoding="utf-16"?>${RSS}`), ""],
   ] as const) {
     test(`in ${name}`, async () => {
@@ -228,6 +233,11 @@ describe("fails with a reason:", () => {
       "429 with Retry-After in seconds",
       () => new Response(null, { status: 429, headers: { "Retry-After": "120" } }),
       { reason: "HTTP status 429", retry_after: 120_000, origin: expect.stringContaining("feeds.test") },
+    ],
+    [
+      "304 without having been asked for changes",
+      () => new Response(null, { status: 304 }),
+      { reason: "HTTP status 304", origin: null },
     ],
     [
       "a damaged compression",
