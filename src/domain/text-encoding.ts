@@ -2,7 +2,7 @@
 // Apps read the file alone: servers often send their own encoding with every file.
 
 /** Bytes in which the XML declaration is looked for. */
-const DECLARATION = 200;
+export const DECLARATION = 200;
 
 /**
  * @param start the first bytes of the file

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { TextDecoder } from "node:util";
-import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { encodingOf } from "../domain/text-encoding.ts";
+import { createBrotliDecompress, createGunzip } from "node:zlib";
+import { DECLARATION, encodingOf } from "../domain/text-encoding.ts";
 import { FetchError } from "./request.ts";
 
 export const LATE = "no complete response in time";
@@ -19,8 +19,7 @@ export async function* readText(
   let decoder: TextDecoder | undefined;
   let bytes = 0;
   try {
-    for await (const chunk of body) {
-      const piece: Uint8Array = chunk;
+    for await (const piece of withWholeStart(body)) {
       decoder ??= decoderFor(piece, response.headers["content-type"]);
       bytes += piece.length;
       yield { text: decoder.decode(piece, { stream: true }), bytes };
@@ -32,16 +31,22 @@ export async function* readText(
   }
 }
 
+/** Pieces of a file, the first of which says how it is encoded. */
+async function* withWholeStart(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let start: Uint8Array | null = new Uint8Array();
+  for await (const chunk of body) {
+    if (start) start = Buffer.concat([start, chunk]);
+    if (start && start.length < DECLARATION) continue;
+    yield start ?? chunk;
+    start = null;
+  }
+  if (start) yield start;
+}
+
 function decompress(response: IncomingMessage): Readable {
   const coding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   const stream =
-    coding === "gzip" || coding === "x-gzip"
-      ? createGunzip()
-      : coding === "br"
-        ? createBrotliDecompress()
-        : coding === "deflate"
-          ? createInflate()
-          : null;
+    coding === "gzip" || coding === "x-gzip" ? createGunzip() : coding === "br" ? createBrotliDecompress() : null;
   if (stream) {
     response.once("error", (error) => stream.destroy(error));
     stream.on("error", () => {});

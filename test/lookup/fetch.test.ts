@@ -66,9 +66,10 @@ describe("a feed is read", () => {
     expect(await fetchFeed("/", { etag: '"a"', last_modified: "then" })).toEqual({ kind: "unchanged", moved_to: null });
   });
 
-  test("compressed", async () => {
+  test("compressed, but never as deflate, by which servers mean two different things", async () => {
     respond = () => new Response(gzipSync(RSS), { headers: { "Content-Encoding": "gzip" } });
     expect(await fetchFeed()).toMatchObject({ head: { title: "Wörld" } });
+    expect(requests[0]?.headers.get("accept-encoding")).toBe("gzip, br");
   });
 
   for (const [name, bytes, type] of [
@@ -91,6 +92,23 @@ describe("a feed is read", () => {
       expect(await fetchFeed()).toMatchObject({ head: { title: "Wörld" } });
     });
   }
+
+  test("in an encoding that its first bytes don't have", async () => {
+    const bytes = Buffer.from(`<?xml version="1.0" encoding="iso-8859-1"?>${RSS}`, "latin1");
+    const pieces = [bytes.subarray(0, 1), bytes.subarray(1, 25), bytes.subarray(25)];
+    respond = () =>
+      new Response(
+        new ReadableStream({
+          async pull(controller) {
+            await Bun.sleep(20);
+            const piece = pieces.shift();
+            if (piece) controller.enqueue(piece);
+            else controller.close();
+          },
+        }),
+      );
+    expect(await fetchFeed()).toMatchObject({ head: { title: "Wörld" } });
+  });
 });
 
 test("an address that refuses the connection is followed by the next one", async () => {
