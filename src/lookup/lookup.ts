@@ -2,7 +2,7 @@
 import type { FeedLookupTable } from "../db/schema.ts";
 import type { FeedHead } from "../domain/feed-head.ts";
 import { ItemFinder, type WantedEpisode } from "../domain/feed-items.ts";
-import { readFeedUrl } from "../domain/feed-url.ts";
+import { readFeedHash, readFeedUrl } from "../domain/feed-url.ts";
 import { type Finding, lookupKey, type Outcome } from "../domain/lookup-rules.ts";
 import {
   beginOf,
@@ -132,7 +132,7 @@ async function noteResponse(
   const words = readWords(row, fetched);
   const { title, guid } = words;
   const move = countMove(row, moveTarget(feed_url, words), now);
-  const { target, refusal } = await examineMove(context, move, words, now);
+  const { target, refusal } = await examineMove(context, feed_url, move, words, now);
   await giveToAll(context, { feed_url, title, guid, former_title: row.title, target });
   return {
     ...row,
@@ -188,9 +188,16 @@ interface Examined {
 
 const refuse = (refusal: string): Examined => ({ target: null, refusal });
 const ANOTHER_GUID = "it moved to a feed with another guid";
+const MOVED_BACK = "the feed that it moved to says it has moved back";
 
 /** Reads the feed at the new URL, because a move must lead to the same podcast. */
-async function examineMove({ fetch }: LookupContext, move: Move, words: Words, now: number): Promise<Examined> {
+async function examineMove(
+  { fetch }: LookupContext,
+  feed_url: string,
+  move: Move,
+  words: Words,
+  now: number,
+): Promise<Examined> {
   const { moved_to } = move;
   if (words.foreign) return refuse(ANOTHER_GUID);
   if (moved_to === null || !isSettled(move, now)) return { target: null, refusal: null };
@@ -203,6 +210,8 @@ async function examineMove({ fetch }: LookupContext, move: Move, words: Words, n
     if (result.kind === "read") head = result.head;
   }
   if (isOther(words.guid, head?.guid ?? null)) return refuse(ANOTHER_GUID);
+  const next = head && moveTarget(moved_to, { redirected_to: null, new_feed_url: head.new_feed_url });
+  if (next && readFeedHash(next) === readFeedHash(feed_url)) return refuse(MOVED_BACK);
   return { target: { feed, guid: head?.guid ?? words.guid }, refusal: null };
 }
 

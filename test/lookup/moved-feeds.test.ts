@@ -74,6 +74,16 @@ describe("a feed that moved", () => {
     expect(await feeds.lookup("a")).toMatchObject({ moved_to: null });
   });
 
+  test("stays if the new feed says that it has moved back", async () => {
+    feeds.serve("old", rss("Old", newUrlTag(feeds.url("new"))));
+    feeds.serve("new", rss("New", newUrlTag(feeds.url("old"))));
+    await feeds.add("old");
+    await lookUpTimes(7);
+    const history = await listHistory(feeds.podkeep.app, actAsWorker(feeds.ann.id), { limit: 10 });
+    expect(history.map(({ what }) => what)).toEqual(["added"]);
+    expect(await feeds.lookup("old")).toMatchObject({ reason: "the feed that it moved to says it has moved back" });
+  });
+
   test.each(["a..b", ".a", "a".repeat(64)])("stays if its new host is %s.test, at which an app stops", async (odd) => {
     feeds.serve("old", rss("Old", newUrlTag(feeds.url(odd))));
     feeds.serve("other", movedTo(odd));
