@@ -33,7 +33,7 @@ export class ItemFinder<Wanted extends WantedEpisode> {
   constructor(wanted: readonly Wanted[]) {
     this.#byGuid = Map.groupBy(
       wanted.filter(({ guid }) => guid !== null),
-      ({ guid }) => guid ?? "",
+      ({ guid }) => guid?.trim() ?? "",
     );
     this.#byUrl = Map.groupBy(wanted, ({ url }) => withoutScheme(url));
     this.#left = wanted.length;

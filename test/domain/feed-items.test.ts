@@ -57,6 +57,12 @@ test("reading ends when all wanted episodes are found, and at the first episode 
   expect(find(feed, []).used).toBeLessThan(feed.indexOf("Episode 0"));
 });
 
+test("a guid is found as AntennaPod sends it, with the spaces around it", () => {
+  expect(find(rss(item("1")), [{ guid: " 1 ", url: "https://elsewhere.example/1.mp3" }]).found[0]?.title).toBe(
+    "Episode 1",
+  );
+});
+
 test("a guid counts more than the URL of another episode's file", () => {
   const other = item("a").replace(/cdn.example\/a/, "cdn.example/b");
   const { found } = find(rss(other + item("b")), [wanted("a"), wanted("b")]);
