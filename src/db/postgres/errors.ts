@@ -1,6 +1,6 @@
 // Errors of PostgreSQL and of PgBouncer.
 import { SQL } from "bun";
-import { DomainError, messageOf } from "../../errors.ts";
+import { DomainError, isTlsError, messageOf, reasonOf } from "../../errors.ts";
 
 /** Seconds after which a client may try again. */
 export const RETRY_AFTER = 5;
@@ -63,13 +63,14 @@ export function translate(error: unknown): unknown {
   // A pooler's outdated plans, out of resources or of transaction ids, a right that is missing, lock or statement timeout, a
   // failing disk, a changing login or database.
   const refused = /^(0A000|28|3D|40|42501|53|54000|55000|55P03|57|58)/.test(sqlStateOf(error));
-  return refused || isReadOnly(error) || isLost(error) ? unavailable(error) : error;
+  return refused || isReadOnly(error) || isLost(error) || isTlsError(error) ? unavailable(error) : error;
 }
 
 /** What callers get while PostgreSQL can't be reached, or refuses. @param silence what it does if it sends no reason */
 export function unavailable(cause: unknown, silence = "can't be reached now"): DomainError {
   const state = sqlStateOf(cause);
   const advice = state === "42501" ? ". Make the user of PODKEEP_DATABASE_URL its owner" : "";
-  const message = state ? `PostgreSQL can't be used now: ${messageOf(cause)}${advice}` : `PostgreSQL ${silence}`;
+  const hasReason = state !== "" || isTlsError(cause);
+  const message = hasReason ? `PostgreSQL can't be used now: ${reasonOf(cause)}${advice}` : `PostgreSQL ${silence}`;
   return new DomainError("unavailable", message, { retry_after: RETRY_AFTER, cause });
 }

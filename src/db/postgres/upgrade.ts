@@ -2,7 +2,7 @@
 import type { SQL } from "bun";
 import { Kysely, sql } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
-import { DomainError, messageOf } from "../../errors.ts";
+import { DomainError, messageOf, reasonOf } from "../../errors.ts";
 import type { Dialect } from "../migrations/dialect.ts";
 import { MIGRATION_TABLE, type Migrating, migrate, notMigrated, pendingMigrations } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
@@ -142,5 +142,5 @@ function refusal(error: unknown, url: string): DomainError {
   if (state.startsWith("28"))
     return refuse("config", `refuses the login of ${user || "the user"}: ${messageOf(error)}`);
   if (state === "3D000") return refuse("config", `has no database ${database}`);
-  return refuse("unavailable", state || !isLost(error) ? `can't be used: ${messageOf(error)}` : "can't be reached");
+  return refuse("unavailable", state || !isLost(error) ? `can't be used: ${reasonOf(error)}` : "can't be reached");
 }

@@ -1,5 +1,8 @@
 // Responses while PostgreSQL connections are busy, cut off or silent.
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { chownSync, mkdtempSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type App, openApp } from "../../../src/app.ts";
 import type { Clock } from "../../../src/clock.ts";
 import { readAnything, writeNothing } from "../../../src/db/statement.ts";
@@ -15,6 +18,7 @@ import { issueToken, revokeToken } from "../../../src/services/tokens.ts";
 import { deleteUser, listUsers } from "../../../src/services/users.ts";
 import { insertUser } from "../../../src/store/users.ts";
 import { type Answer, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { createAuthority, type Tls } from "../../support/certificates.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { addFeeds } from "../../support/feeds.ts";
 import { PATIENCE, until, WAIT } from "../../support/patience.ts";
@@ -330,6 +334,45 @@ test("if PostgreSQL allows fewer connections than PODKEEP_DATABASE_POOL, the log
   await other.close();
   const reasons = writes.filter((one) => one.status === "rejected").map(({ reason }) => reason.message);
   expect(reasons).toEqual([`PostgreSQL can't be used now: too many connections for role "${role}"`]);
+});
+
+test("while PostgreSQL has a certificate that is not trusted, it is unavailable, and the error says why", async () => {
+  await open();
+  const data = String((await beside((sql) => sql("show data_directory")))[0]?.["data_directory"]);
+  const { uid, gid } = statSync(data);
+  const use = ({ cert, key }: Tls) =>
+    beside(async (sql) => {
+      for (const [file, text] of Object.entries({ "server.crt": cert, "server.key": key })) {
+        writeFileSync(join(data, file), text, { mode: 0o600 });
+        chownSync(join(data, file), uid, gid);
+      }
+      await sql("alter system set ssl = on");
+      const loaded = async () => String((await sql("select pg_conf_load_time()::text as time"))[0]?.["time"]);
+      const before = await loaded();
+      await sql("select pg_reload_conf()");
+      await until(async () => (await loaded()) !== before);
+      await sql("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'podkeep'");
+    });
+  const authority = await createAuthority(mkdtempSync(join(tmpdir(), "podkeep-ca-")));
+  await use(await authority.issue("IP:127.0.0.1"));
+  const url = `${(await sharedPostgres()).url(name)}?sslmode=verify-full&sslrootcert=${authority.ca}`;
+  const other = await openApp({ ...app.app.config, location: { url } });
+  const failure = async () => {
+    const [result] = await Promise.allSettled([other.database.write((tx) => writeNothing(tx, {}))]);
+    return result.status === "rejected" ? result.reason : null;
+  };
+  expect(await failure()).toBeNull();
+  for (const [certificate, reason] of [
+    [await authority.issue("IP:127.0.0.1", -1), "its certificate has expired"],
+    [await authority.selfSigned("IP:127.0.0.1"), "its certificate is self-signed"],
+  ] as const) {
+    await use(certificate);
+    expect(await failure()).toMatchObject({ code: "unavailable", message: `PostgreSQL can't be used now: ${reason}` });
+  }
+  await use(await authority.issue("IP:127.0.0.1"));
+  expect(await failure()).toBeNull();
+  await other.close();
+  await beside((sql) => sql("alter system reset ssl"));
 });
 
 describe("while PostgreSQL hangs", () => {
