@@ -1,4 +1,7 @@
 // The wall clock, often wrong on small computers without a battery.
+import { sql } from "kysely";
+import type { App } from "../app.ts";
+import { statement } from "../db/statement.ts";
 import { build } from "../version.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
@@ -9,6 +12,10 @@ const AHEAD = 2 * DAY;
 /** Milliseconds after its build in which a program is expected to be used: five years. */
 const LIFE = 5 * 365 * DAY;
 
+const NTP = "timedatectl set-ntp true";
+/** Milliseconds between two clocks that are kept by NTP, at most. */
+const APART = 10_000;
+
 /**
  * Compares the clock with the day of the build and with the latest timestamp of a change.
  * @param now wall time in Unix milliseconds
@@ -16,7 +23,7 @@ const LIFE = 5 * 365 * DAY;
  */
 export function checkClock(now: number, latest: number | null, built = build ? Date.parse(build.date) : 0): Finding {
   const time = new Date(now).toISOString();
-  const advice = "Set the clock: timedatectl set-ntp true";
+  const advice = `Set the clock: ${NTP}`;
   if (now < built) return problem("clock", `${time} is before the day of this build`, advice);
   if (built > 0 && now > built + LIFE) {
     return warning(
@@ -34,4 +41,19 @@ export function checkClock(now: number, latest: number | null, built = build ? D
     );
   }
   return ok("clock", time);
+}
+
+const readClock = statement(
+  () => sql<{ now: number }>`select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now`,
+);
+
+/** Compares the clock with that of PostgreSQL, which all servers on the database have in common. */
+export async function compareClocks({ database, clock }: App): Promise<Finding> {
+  const about = "PostgreSQL's clock";
+  const before = clock.now();
+  const theirs = await database.read(async (tx) => (await readClock(tx, {}))[0]?.now ?? 0);
+  const apart = Math.max(before - theirs, theirs - clock.now());
+  if (apart <= APART) return ok(about, "the same as this machine's");
+  const detail = `${Math.round(apart / 1000)} seconds from this machine's`;
+  return warning(about, detail, `Set the clocks of PostgreSQL and of all servers: ${NTP}`);
 }

@@ -11,7 +11,7 @@ import { reasonOf } from "../errors.ts";
 import { withTemporaryToken } from "../services/tokens.ts";
 import { latestTimestamp } from "../services/users.ts";
 import { checkBackups, checkNewestBackup } from "./backups.ts";
-import { checkClock } from "./clock.ts";
+import { checkClock, compareClocks } from "./clock.ts";
 import { checkDataDirectory, findDenial } from "./data-directory.ts";
 import { checkDatabase } from "./database.ts";
 import { checkDeletions } from "./deletions.ts";
@@ -56,6 +56,7 @@ export async function examine(flags: Flags, files: SettingsFile[], outside: Outs
     findings.push(
       ...(await attempt("write-ahead log", () => (app ? checkLogOf(app, config) : []))),
       ...(await attempt("clock", async () => checkClock(Date.now(), app && (await latestTimestamp(app))))),
+      ...(await attempt("clock", () => (app && "url" in config.location ? compareClocks(app) : []))),
       ...(await attempt("deletions", async () => (app ? checkDeletions(app) : []))),
       ...(await attempt("feeds", async () => (app ? checkFeeds(app) : []))),
       ...(await attempt("address", () => checkOutside(outside, withToken))),

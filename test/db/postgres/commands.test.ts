@@ -4,9 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openApp } from "../../../src/app.ts";
+import { systemClock } from "../../../src/clock.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
 import { MIGRATION_LOCK } from "../../../src/db/postgres/upgrade.ts";
+import { compareClocks } from "../../../src/doctor/clock.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
 import { addFeeds } from "../../support/feeds.ts";
@@ -190,6 +192,20 @@ test("the doctor names the settings of PostgreSQL by which a crash loses acknowl
     const { out } = await podkeep(["doctor", "--json"], { PODKEEP_DATABASE_URL: url + parameters });
     const detail = `off in PostgreSQL: ${off}. A crash loses acknowledged changes`;
     expect(JSON.parse(out)).toContainEqual(expect.objectContaining({ about: "durability", state: "warning", detail }));
+  }
+});
+
+test("the doctor says if this machine's clock is not PostgreSQL's, so that several servers have one time", async () => {
+  const url = await newDatabase();
+  await podkeep(["migrate"], { PODKEEP_DATABASE_URL: url });
+  const { out } = await podkeep(["doctor", "--json"], { PODKEEP_DATABASE_URL: url });
+  expect(JSON.parse(out)).toContainEqual(expect.objectContaining({ about: "PostgreSQL's clock", state: "ok" }));
+  for (const ahead of [-3_600_000, 3_600_000]) {
+    const clock = { ...systemClock, now: () => Date.now() + ahead };
+    const app = await openApp(readConfig({ database_url: url }, {}).config, { clock });
+    const detail = expect.stringMatching(/^3[56]\d\d seconds from this machine's$/);
+    expect(await compareClocks(app)).toMatchObject({ state: "warning", detail });
+    await app.close();
   }
 });
 
