@@ -56,6 +56,11 @@ async function prepare(connection: SQL, { url, migrate: migrating, copying }: Up
   }
   const isPending = async (run: Run) => {
     const applied = await readApplied(run);
+    const [behind] = applied?.length === 0 ? await run(SCHEMAS_BEHIND) : [];
+    if (behind) {
+      const found = `has podkeep's tables in the schema ${behind["schema"]}, behind ${place?.["schema"]} in search_path`;
+      throw new DomainError("config", `${database} on ${server} ${found}: set search_path in the URL to one of them`);
+    }
     if (applied) return pendingMigrations(applied, migrating, copying).length > 0;
     throw new DomainError("config", `${database} on ${server} is not a podkeep database: it holds other tables`);
   };
@@ -66,6 +71,10 @@ async function prepare(connection: SQL, { url, migrate: migrating, copying }: Up
 }
 
 type Run = (text: string) => Promise<Row[]>;
+
+/** Other schemas in search_path that have tables of podkeep: without this, data would seem lost beside a new, empty schema. */
+const SCHEMAS_BEHIND = `select schemaname as schema from pg_catalog.pg_tables
+  where tablename = '${MIGRATION_TABLE}' and schemaname = any (current_schemas(false)) and schemaname <> current_schema()`;
 
 /** The names of the applied migrations; null if there are other tables. */
 async function readApplied(run: Run): Promise<string[] | null> {

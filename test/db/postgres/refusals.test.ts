@@ -152,6 +152,19 @@ test("a user who may only use a schema in a database of others gets tables there
   await opened.close();
 });
 
+test("data are not taken for lost if somebody creates a schema that comes before theirs", async () => {
+  // The default search_path begins with the schema that has the user's name.
+  const url = await newDatabase("shadowed", "create schema postgres", "migrated");
+  for (const migrate of ["start", "command"] as const) {
+    expect(await refusal(url, migrate)).toMatch(
+      /^shadowed on 127\.0\.0\.1:\d+ has podkeep's tables in the schema public, behind postgres in search_path: /,
+    );
+  }
+  for (const schema of ["public", "postgres"]) {
+    await (await openDatabase({ url: `${url}?search_path=${schema}` }, { ...OPTIONS, migrate: "start" })).close();
+  }
+});
+
 test("a database of a newer podkeep is refused", async () => {
   const url = await newDatabase(
     "newer",
