@@ -158,10 +158,7 @@ async function firstSteps(app: App, port: number, firstStep: RunOptions["firstSt
     const about = `There is no user yet. Open this link to create the first one${elsewhere}:`;
     return [{ about, step: `${url}/setup/${code}` }, command];
   } catch (error) {
-    app.log.error(
-      { reason: messageOf(error) },
-      "the setup link can't be created: free some space, then restart podkeep",
-    );
+    app.log.error({ reason: messageOf(error) }, "the setup link can't be created: fix the cause, then restart podkeep");
     return [command];
   }
 }
