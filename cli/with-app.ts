@@ -20,7 +20,9 @@ export async function withApp<T>(
   const { config } = settingsOf(command);
   await refuseLostData(config);
   if (!first && "file" in config.location) requireData(config.location.file);
-  const app = await openApp(config);
+  // That servers of an older version run is only known of a file.
+  const isShared = "url" in config.location && config.migrate === "start";
+  const app = await openApp(config, isShared ? { migrate: "empty" } : {});
   try {
     return await work(app);
   } finally {

@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
 import type { Config } from "./config/settings.ts";
-import { SCHEMA_VERSION } from "./db/migrations/migrate.ts";
+import { type Migrating, SCHEMA_VERSION } from "./db/migrations/migrate.ts";
 import { openDatabase } from "./db/open.ts";
 import type { DirectoryUse } from "./db/sqlite/directory-lock.ts";
 import { findNetwork } from "./db/sqlite/file-system.ts";
@@ -31,6 +31,8 @@ interface AppOptions {
   hashing?: HashCost | undefined;
   /** How the data directory is used; a command by default. */
   use?: DirectoryUse;
+  /** Instead of what the setting says. */
+  migrate?: Migrating;
 }
 
 /**
@@ -42,6 +44,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
   const { metrics } = options;
   const database = await openDatabase(config.location, {
     ...config,
+    migrate: options.migrate ?? config.migrate,
     metrics,
     use: options.use ?? "command",
     migrates: (versions) => log.info(versions, "migrating the schema, after a backup; a large database takes minutes"),
@@ -88,7 +91,7 @@ export async function refuseLostData({ location, backup_dir }: Config): Promise<
 
 /** Migrates the database, also if PODKEEP_MIGRATE is "command". @returns its schema version */
 export async function migrateDatabase(config: Config): Promise<string> {
-  const app = await openApp({ ...config, migrate: "start" });
+  const app = await openApp(config, { migrate: "start" });
   await app.close();
   return SCHEMA_VERSION;
 }

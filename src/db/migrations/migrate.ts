@@ -57,8 +57,8 @@ export const MIGRATION_TABLE = "podkeep_migration";
 /** In the same table while `podkeep copy` fills the database. */
 export const COPYING = "copying";
 
-/** When a database is migrated: at each opening, or by `podkeep migrate` only. */
-export type Migrating = "start" | "command";
+/** When a database is migrated: at each opening, by `podkeep migrate` only, or at this opening if it is empty. */
+export type Migrating = "start" | "command" | "empty";
 
 /** A database with the schema of an older or a newer program. */
 export class OtherSchema extends DomainError {}
@@ -88,11 +88,11 @@ export function pendingMigrations(names: readonly string[], migrating: Migrating
     throw new DomainError("config", "An older podkeep began a copy into this database: empty it and copy again");
   }
   // A copy fills new databases. Another one may be in use by servers of an older version.
-  const isOther = copying && newest !== undefined;
-  if (pending.length > 0 && (migrating === "command" || isOther)) {
+  const isOnlyFilled = copying || migrating === "empty";
+  if (pending.length > 0 && (migrating === "command" || (isOnlyFilled && newest !== undefined))) {
     const has =
       newest === undefined ? "no schema yet" : `schema version ${newest}, this program needs ${SCHEMA_VERSION}`;
-    throw new OtherSchema("config", `The ${isOther ? "target" : "database"} has ${has}: run podkeep migrate`);
+    throw new OtherSchema("config", `The ${copying ? "target" : "database"} has ${has}: run podkeep migrate`);
   }
   return pending;
 }

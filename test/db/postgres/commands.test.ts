@@ -85,6 +85,21 @@ test("a program that waited while a newer one migrated says that it is older", a
   expect((await migrated).err).toContain("The database has schema version 9999_x");
 });
 
+test("only serve and migrate change an older schema: servers of its version may still run on it", async () => {
+  const url = await newDatabase();
+  const env = { PODKEEP_DATABASE_URL: url };
+  expect(await podkeep(["user", "create", "ann"], env)).toMatchObject({ code: 0 });
+  const other = (await sharedPostgres()).connect(url.split("/").at(-1));
+  await other`delete from podkeep_migration where name = ${SCHEMA_VERSION}`;
+  await other.close();
+  expect(await podkeep(["user", "list"], env)).toMatchObject({
+    code: 3,
+    err: expect.stringContaining(`this program needs ${SCHEMA_VERSION}: run podkeep migrate`),
+  });
+  // Its tables are there already.
+  expect(await podkeep(["migrate"], env)).toMatchObject({ err: expect.stringContaining("could not be migrated") });
+});
+
 test("copy prints what it copied, and exits with 1 if the target is not empty", async () => {
   const { config } = readConfig({ data_dir: join(folder, "source") }, {});
   const source = await openApp(config);
