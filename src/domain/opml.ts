@@ -53,14 +53,15 @@ export function decodeOpml(bytes: Uint8Array): string {
   const encoding = encodingOf(bytes);
   try {
     const text = new TextDecoder(encoding).decode(bytes);
-    return isUnreadable(text) ? new TextDecoder("windows-1252").decode(bytes) : text;
+    return isUnreadable(text, bytes) ? new TextDecoder("windows-1252").decode(bytes) : text;
   } catch {
     throw new OpmlError(`The file's encoding "${encoding}" is not supported`);
   }
 }
 
 /** Whether none of the letters beyond ASCII could be read: the file has another encoding than it says. */
-const isUnreadable = (text: string) => text.includes("\ufffd") && !/[^\0-\x7f\ufffd]/.test(text);
+const isUnreadable = (text: string, bytes: Uint8Array) =>
+  text.includes("\ufffd") && !/[^\0-\x7f\ufffd]/.test(text) && !Buffer.from(bytes).includes("\ufffd");
 
 /**
  * Reads what apps really export, in the order of the file: folders, attribute and tag names in any case, HTML entities, a

@@ -355,11 +355,13 @@ const PAGE: Record<string, Example> = {
   "GET /history/restore": { ...same("/history/restore?as_of=2026-01-01T00:00:00Z"), reader: 403 },
   "POST /history/restore": form("/history/restore", { as_of: "2026-01-01T00:00:00Z", exact: "on" }, 303),
   "GET /apps": same("/apps"),
+  "GET /apps/devices/:id/rename": same("/apps/devices/<own.device>/rename", 303),
   "POST /apps/devices/:id/rename": form("/apps/devices/<own.device>/rename", { caption: "<own.mark> tablet" }, 303, {
     other: 404,
   }),
   "POST /apps/devices/:id/forget": form("/apps/devices/<own.device>/forget", {}, 303, { other: 404 }),
   "POST /apps/sessions/:id/end": form("/apps/sessions/<own.session_id>/end", {}, 303, { token: 403 }),
+  "GET /apps/:id/rename": same("/apps/<own.spare_id>/rename", 303),
   "POST /apps/:id/rename": form("/apps/<own.spare_id>/rename", { label: "<own.mark> app" }, 303, {
     token: 403,
     other: 404,

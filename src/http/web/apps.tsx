@@ -33,8 +33,10 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
   });
 
   // Where a refused form was, for browsers that open it again.
-  http.get("/apps/devices/:id/rename", (c) => c.redirect(`/apps?device=${c.req.param("id")}`, 303));
-  http.get("/apps/:id/rename", (c) => c.redirect(`/apps?rename=${c.req.param("id")}`, 303));
+  http.get("/apps/devices/:id/rename", (c) =>
+    c.redirect(`/apps?${new URLSearchParams({ device: c.req.param("id") })}`, 303),
+  );
+  http.get("/apps/:id/rename", (c) => c.redirect(`/apps?${new URLSearchParams({ rename: c.req.param("id") })}`, 303));
 
   http.post("/apps/devices/:id/rename", async (c) => {
     const { caption } = await readForm(c, { caption: z.string() });

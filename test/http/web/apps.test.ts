@@ -203,6 +203,14 @@ test("devices are listed with their app, and can be renamed and forgotten", asyn
   expect(again.body).toContain("It is not there any more. Nothing was changed.");
 });
 
+test("opening again the address of a refused rename leads to the list, whatever its id is", async () => {
+  for (const id of ["%0d%0aX:y", "a%26b", "%E2%82%AC"]) {
+    for (const path of [`/apps/devices/${id}/rename`, `/apps/${id}/rename`]) {
+      expect([path, (await browser.open(path)).status]).toEqual([path, 200]);
+    }
+  }
+});
+
 test("an app can be renamed, with markup as text, and not to nothing", async () => {
   const [, id] = tokenIn((await connect()).body).split("_");
   expect((await browser.submit(`/apps/${id}/rename`, { label: " Old <b>phone " })).body).toContain(
