@@ -12,8 +12,20 @@ export class OpenFiles {
 
   /** Why what is written now would be lost at the next start; null if all files are where they were opened. */
   findLoss(): string | null {
-    const lost = this.#opened.find(({ path, identity }) => lookUp(path) !== identity);
-    return lost ? `${lost.path} was moved, deleted or replaced while it was in use: restart the server` : null;
+    const path = this.#findLost();
+    return path ? `${path} was moved, deleted or replaced while it was in use: restart the server` : null;
+  }
+
+  /**
+   * Whether only the log's index is lost. The next start needs none; until then the log must stay as it is, because another
+   * process may have written into it by another index.
+   */
+  isIndexLost(): boolean {
+    return this.#findLost()?.endsWith("-shm") ?? false;
+  }
+
+  #findLost(): string | undefined {
+    return this.#opened.find(({ path, identity }) => lookUp(path) !== identity)?.path;
   }
 }
 

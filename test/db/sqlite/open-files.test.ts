@@ -1,6 +1,6 @@
 // Files that are moved, deleted or replaced while the server has them open.
 import { Database as Sqlite } from "bun:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "../../../src/db/database.ts";
@@ -10,6 +10,10 @@ import { identifyClient } from "../../../src/services/clients.ts";
 import { readFeedChanges } from "../../../src/services/device-list.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
+import { PATIENCE } from "../../support/patience.ts";
+import { openFreshProgram } from "../../support/program.ts";
+
+setDefaultTimeout(PATIENCE);
 
 let server: TestApp;
 let ann: TestUser;
@@ -127,6 +131,20 @@ test("what was acknowledged before the log was deleted is in the file", async ()
   rmSync(log);
   server.app.database.findLoss();
   expect(feedsIn(file)).toEqual(["https://a.example/", "https://b.example/"]);
+});
+
+test("what a command writes after the index of the log was deleted is kept by a server that has it open", async () => {
+  await add("a");
+  rmSync(`${file}-shm`);
+  server.app.database.findLoss();
+  const program = openFreshProgram(undefined, { PODKEEP_DATA_DIR: server.folder });
+  try {
+    expect((await program.run(["subscription", "add", "ann", "https://b.example/"])).code).toBe(0);
+    server.app.database.findLoss();
+    expect(feedsIn(file)).toEqual(["https://a.example/", "https://b.example/"]);
+  } finally {
+    await program.close();
+  }
 });
 
 test("what was acknowledged before the file was moved is in the moved file", async () => {
