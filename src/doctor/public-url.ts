@@ -39,8 +39,8 @@ export async function checkPublicUrl(address: string, token: string | null): Pro
 
 function checkAuthorization(asked: Response): Finding {
   // An invalid token gets another challenge than no token.
-  if (asked.status !== 401 || challengeOf(asked).includes("error="))
-    return ok("authorization", "the header reaches podkeep");
+  const isReached = asked.status === 401 ? challengeOf(asked).includes("error=") : hasRequestId(asked);
+  if (isReached) return ok("authorization", "the header reaches podkeep");
   const advice = "Configure the proxy to pass the Authorization header, and not to authenticate itself";
   return problem("authorization", "the header does not reach podkeep", advice);
 }
@@ -110,8 +110,10 @@ function checkClient(url: string, response: Response): Finding[] {
   return [ok(about, `podkeep sees this machine as ${address}`)];
 }
 
+/** Whether podkeep responds, and no proxy does. */
+const hasRequestId = ({ headers }: Response) => headers.has("x-request-id");
 /** Whether podkeep responds, but not with its API, because the path is unknown. */
-const isUnknownPath = ({ status, headers }: Response) => status === 404 && headers.has("x-request-id");
+const isUnknownPath = (response: Response) => response.status === 404 && hasRequestId(response);
 /** Whether podkeep has a page at this URL. */
 const isPage = ({ headers }: Response) => headers.get("location")?.startsWith("/sign-in?") ?? false;
 

@@ -84,6 +84,15 @@ test("a proxy that drops the Authorization header is reported", async () => {
   expect(await judge(address)).toMatchObject([{ about: "authorization", advice: expect.stringContaining("pass") }]);
 });
 
+test.each([
+  ["refuses", () => new Response("Forbidden", { status: 403 })],
+  ["redirects", () => Response.redirect("https://sso.example/login")],
+])("a proxy that %s requests with an Authorization header is reported", async (_, answer) => {
+  const address = front((request) => (request.headers.has("authorization") ? answer() : forward(request)));
+  for (const given of [token, null])
+    expect(await judge(address, given)).toMatchObject([{ about: "authorization", state: "problem" }]);
+});
+
 test("too many failed logins are not reported as a fault of the proxy", async () => {
   const refusal = () => new Response(null, { status: 429 });
   const expected = { about: "public URL", state: "warning", advice: "Try again in a minute" } as const;
