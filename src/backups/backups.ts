@@ -15,6 +15,7 @@ import {
   sortBackups,
   timeOf,
 } from "../db/sqlite/backup-files.ts";
+import { keepDamagedLog } from "../db/sqlite/damaged-log.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { becomeReaderOf } from "../db/sqlite/directory-owner.ts";
 import { isMissing } from "../db/sqlite/file.ts";
@@ -49,6 +50,7 @@ export async function createBackup(config: Config, clock: Clock, file?: string):
   if (isMissing(database)) throw new DomainError("not_found", `There is no database ${database}`);
   const unlock = lockDirectory(config.data_dir, "command");
   try {
+    keepDamagedLog(database);
     const to = resolve(file ?? join(config.backup_dir, nextName(config, clock)));
     return { file: to, ...copyDatabase(database, to), bytes: statSync(to).size };
   } finally {

@@ -33,17 +33,19 @@ const [LOG_HEADER, PAGE_HEADER] = [32, 24];
  * @returns the page from which SQLite reads no further; null without such damage
  */
 function findDamage(file: string): number | null {
-  if (sizeOf(`${file}-wal`) <= LOG_HEADER || sizeOf(file) === 0) return null;
+  const isFile = statSync(`${file}-wal`, { throwIfNoEntry: false })?.isFile();
+  if (!isFile || sizeOf(file) === 0) return null;
   const log = openSync(`${file}-wal`, "r");
   try {
     const header = new Uint32Array(LOG_HEADER / 4);
-    readSync(log, header);
+    if (readSync(log, header) < LOG_HEADER) return null;
     const isSound = isSum(sum([0, 0], header.subarray(0, 6)), header.subarray(6));
     let end = isSound ? null : 0;
     // A log that is used again has old pages, with other salts, behind the new ones.
     let [salts, checksum] = [header.slice(4, 6), header.slice(6)];
     let wasCommit = false;
-    const page = new Uint32Array((PAGE_HEADER + pageSizeOf(file)) / 4);
+    const size = (isSound && swap(header[2])) || pageSizeOf(file);
+    const page = new Uint32Array((PAGE_HEADER + size) / 4);
     for (let number = 1; readSync(log, page) === page.byteLength; number++) {
       const isNext = page[2] === salts[0] && page[3] === salts[1] && isSum(sumOfPage(checksum, page), page.subarray(4));
       if (end !== null && wasCommit && isNext) return end;
@@ -75,9 +77,10 @@ function sum([first, second]: Sum, words: Uint32Array): Sum {
 
 const isSum = ([one, two]: Sum, stored: Uint32Array) => one === swap(stored[0]) && two === swap(stored[1]);
 
-/** The log has its checksums in big-endian order. */
+/** The log has its numbers in big-endian order. */
 const swap = (word = 0) => (word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24);
 
+/** Not while this process has the database open: closing the file ends its locks. */
 function pageSizeOf(file: string): number {
   const start = Buffer.alloc(18);
   const handle = openSync(file, "r");

@@ -28,7 +28,7 @@ import { isPending, type UpgradeOptions, upgradeFile } from "./upgrade.ts";
 
 export interface SqliteOptions extends UpgradeOptions {
   metrics?: Metrics | undefined;
-  /** Called if a server finds its write-ahead log damaged, with the copy that it keeps. */
+  /** Called if the write-ahead log is damaged, with the copy that is kept. */
   logDamaged?: ((copy: string) => void) | undefined;
 }
 
@@ -53,7 +53,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     refuseLost(file, options.backup_dir);
     prepareFile(file);
     if (use === "server" && options.backup_dir !== null) removeLeftovers(file);
-    const damagedLog = use === "server" ? keepDamagedLog(file) : null;
+    const damagedLog = keepDamagedLog(file);
     if (damagedLog !== null) options.logDamaged?.(damagedLog);
     const checkpoints = [`wal_autocheckpoint = ${LONGEST_LOG}`, `journal_size_limit = ${KEPT_LOG}`];
     // Pages as they were before a statement, for the case that it fails, would be written to a temporary file.

@@ -92,6 +92,19 @@ test("the doctor finds a damaged log if no server has started since", async () =
   expect(keptIn(podkeep)).toHaveLength(1);
 });
 
+test.each(["subscription list ann", "backup create"])(
+  "the doctor also finds one that podkeep %s has opened before",
+  async (command) => {
+    const damaged = overwrite(0);
+    const podkeep = leave(damaged);
+    expect((await podkeep.run(command.split(" "))).code).toBe(0);
+    const [found] = await diagnose(podkeep);
+    expect(found).toMatchObject({ state: "warning", detail: expect.stringContaining("changes are lost") });
+    const [kept = ""] = keptIn(podkeep);
+    expect(readFileSync(join(podkeep.data, kept)).equals(damaged)).toBeTrue();
+  },
+);
+
 test.each<[string, () => Uint8Array]>([
   ["a whole log", () => log],
   ["an empty log", () => new Uint8Array(0)],
