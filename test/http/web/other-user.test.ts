@@ -20,6 +20,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 const signInAs = (name: string) => browser.submit("/sign-in", { name, password: PASSWORD });
+
 test("a form that is still open in another tab does nothing for who has signed in since, and says so", async () => {
   await signInAs("bob");
   const page = await browser.submit("/podcasts/add", { user: "ann", feed_url: "https://b.example/feed" });
