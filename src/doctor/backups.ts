@@ -27,7 +27,8 @@ export function checkBackups(config: Config, now: number): Finding {
   const newest = latest === null ? describeNone(config, now) : `the newest is from ${new Date(latest).toISOString()}`;
   const due = lastScheduled(config, now - LONGEST);
   if (due !== null && (latest ?? 0) < due) {
-    const advice = 'The server tries again every half hour: search its log for "backup failed"';
+    const advice =
+      'Search the server\'s log for "backup failed": it tries again every half hour. Without that, restart it';
     return problem(ABOUT, `${newest}, but one was due at ${new Date(due).toISOString()}`, advice);
   }
   const isOld = due === null && (latest ?? 0) < now - OLD;
