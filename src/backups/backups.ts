@@ -16,7 +16,7 @@ import {
   timeOf,
 } from "../db/sqlite/backup-files.ts";
 import { keepDamagedLog } from "../db/sqlite/damaged-log.ts";
-import { lockDirectory } from "../db/sqlite/directory-lock.ts";
+import { isServed, lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { becomeReaderOf } from "../db/sqlite/directory-owner.ts";
 import { isMissing } from "../db/sqlite/file.ts";
 import { refuseLost, requireBackups } from "../db/sqlite/lost.ts";
@@ -50,7 +50,7 @@ export async function createBackup(config: Config, clock: Clock, file?: string):
   if (isMissing(database)) throw new DomainError("not_found", `There is no database ${database}`);
   const unlock = lockDirectory(config.data_dir, "command");
   try {
-    keepDamagedLog(database);
+    if (!isServed(config.data_dir)) keepDamagedLog(database);
     const to = resolve(file ?? join(config.backup_dir, nextName(config, clock)));
     return { file: to, ...copyDatabase(database, to), bytes: statSync(to).size };
   } finally {

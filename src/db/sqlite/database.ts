@@ -13,7 +13,7 @@ import { WaitingLimit } from "../waiting-limit.ts";
 import { Checkpointer, KEPT_LOG, LONGEST_LOG } from "./checkpoint.ts";
 import { SqliteConnection } from "./connection.ts";
 import { keepDamagedLog } from "./damaged-log.ts";
-import { lockDirectory } from "./directory-lock.ts";
+import { isServed, lockDirectory } from "./directory-lock.ts";
 import { damaged, prepareFile, refuseDamaged, sizeOf } from "./file.ts";
 import { reasonIn } from "./file-system.ts";
 import { GroupWriter } from "./group-commit.ts";
@@ -53,7 +53,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     refuseLost(file, options.backup_dir);
     prepareFile(file);
     if (use === "server" && options.backup_dir !== null) removeLeftovers(file);
-    const damagedLog = keepDamagedLog(file);
+    // A server has looked at the log that it uses.
+    const damagedLog = use === "server" || !isServed(dirname(file)) ? keepDamagedLog(file) : null;
     if (damagedLog !== null) options.logDamaged?.(damagedLog);
     const checkpoints = [`wal_autocheckpoint = ${LONGEST_LOG}`, `journal_size_limit = ${KEPT_LOG}`];
     // Pages as they were before a statement, for the case that it fails, would be written to a temporary file.
@@ -133,8 +134,10 @@ class SqliteDatabase implements Database {
     this.#snapshots = readers.map((reader) => new Snapshot(reader));
     this.#group = new GroupWriter(writer, {
       busy_timeout: options.busy_timeout,
-      // With another index of the log, a commit would be written over what another process has committed.
-      refuse: () => this.#refuseLost(),
+      // A look takes 25 µs here, after a turn without work. One after the commit finds out the same.
+      refuse: () => {
+        if (this.#isLost) this.#refuseLost();
+      },
       verify: () => this.#refuseLost(),
       committed: (jobs, duration) => options.metrics?.committed(jobs, duration / 1000),
       ended: () => {

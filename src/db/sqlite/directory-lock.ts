@@ -2,7 +2,7 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf, DomainError } from "../../errors.ts";
+import { codeOf, DomainError, isRefusal } from "../../errors.ts";
 import { becomeOwnerOf } from "./directory-owner.ts";
 import { reasonIn, suspect } from "./file-system.ts";
 
@@ -54,4 +54,15 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
     // A server ends now. It would wait for all threads, and one may wait for a network disk that is gone.
     if (use !== "server") becomeRoot();
   };
+}
+
+/** Whether a server uses the directory, or a restore. @throws DomainError "unavailable" if the directory can't be used */
+export function isServed(directory: string): boolean {
+  try {
+    lockDirectory(directory, "server")();
+    return false;
+  } catch (error) {
+    if (isRefusal(error, "conflict")) return true;
+    throw error;
+  }
 }

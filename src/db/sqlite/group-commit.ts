@@ -7,7 +7,7 @@ import { retryWhileBusy } from "./retry-busy.ts";
 interface GroupOptions {
   /** Milliseconds to wait for another process that writes. */
   busy_timeout: number;
-  /** Called before each group. @throws if it would be lost */
+  /** Called before each group. @throws if it is known that it would be lost */
   refuse(): void;
   /** Called after each commit, before it is acknowledged. @throws if it is lost */
   verify(): void;
