@@ -643,7 +643,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       await page.getByLabel("Feed URL").fill("https://a.example/feed");
       await page.request.post("/sign-in", { form: { name: "bob", password: PASSWORD } });
       await page.keyboard.press("Enter");
-      await page.getByText("You opened this page as ann, but bob has signed in").waitFor();
+      await page.getByText("You opened this page as ann, but this browser is signed in as bob").waitFor();
       await page.getByRole("link", { name: ` as ${name}` }).click();
       if (name === "ann") {
         await page.getByLabel("Name").fill("ann");

@@ -37,9 +37,9 @@ export const texts = {
   },
 
   otherUser: {
-    title: "Somebody else has signed in",
+    title: "This page was another user's",
     about: (was: string, now: string) =>
-      `You opened this page as ${was}, but ${now} has signed in in this browser since. Nothing was changed.`,
+      `You opened this page as ${was}, but this browser is signed in as ${now} now. Nothing was changed.`,
     goOn: (name: string) => `Go on as ${name}`,
     signIn: (name: string) => `Sign in as ${name}`,
   },

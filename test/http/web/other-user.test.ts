@@ -26,7 +26,7 @@ test("a form that is still open in another tab does nothing for who has signed i
   const page = await browser.submit("/podcasts/add", { user: "ann", feed_url: "https://b.example/feed" });
   expect(page.status).toBe(409);
   expect(page.body).toContain(
-    "You opened this page as ann, but bob has signed in in this browser since. Nothing was changed.",
+    "You opened this page as ann, but this browser is signed in as bob now. Nothing was changed.",
   );
   expect(await bob.changes()).toEqual([]);
   await browser.submit("/account/sign-out-everywhere", { user: "ann" });
