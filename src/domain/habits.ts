@@ -89,7 +89,7 @@ export const NO_HABITS: Habits = {
   startsAtEnd: false,
   onlyMarks: false,
   marksFromEnd: false,
-  // AntennaPod and its forks do. What others mark in the hour after their first GET counts late: no position is lost.
+  // AntennaPod and its forks do. What another app marks then counts late: that is better than a lost position.
   marksAll: true,
   inventsStarts: false,
   movesOnceUploaded: false,

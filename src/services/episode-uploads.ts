@@ -52,9 +52,6 @@ export async function uploadActions(
   return client ? (upload.cursor.last?.given ?? 0) : givenToUnknown(upload.clock);
 }
 
-/** Milliseconds for which a client uploads what it had when it asked for everything. */
-const FIRST_SYNC = 60 * 60 * 1000;
-
 interface Upload {
   arrival: Omit<Arrival, "stamp">;
   /** As its first transaction read it. */
@@ -68,7 +65,6 @@ async function beginUpload(user: UserTx, client: Client | null, now: number) {
   const cursor = await ClientCursor.begin(user, client, "episodes", false, now);
   const { last } = cursor;
   const clock = user.clock();
-  const isFirstSync = last?.since === 0 && now < endOf(last.given) + FIRST_SYNC;
   const arrival = {
     // A wall clock that was set back must not make new plays older than stored ones.
     now: Math.max(now, clock),
@@ -77,7 +73,7 @@ async function beginUpload(user: UserTx, client: Client | null, now: number) {
     toldUntil: client ? (last ? endOf(last.given) : -1) : null,
     knewUntil: client?.habits.movesOnceUploaded ? (last?.start ?? 0) : 0,
     marksStart: client?.habits.onlyMarks === true,
-    sendsAll: isFirstSync && client?.habits.marksAll === true,
+    sendsAll: last?.since === 0 && client?.habits.marksAll === true,
   };
   return { arrival, cursor };
 }

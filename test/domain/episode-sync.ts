@@ -109,7 +109,7 @@ export class Server implements EpisodeServer {
       client: this.#numberOf(client),
       toldUntil: last ? endOf(last.given) : -1,
       knewUntil: habitsOf(client).movesOnceUploaded ? (last?.start ?? 0) : 0,
-      sendsAll: last?.since === 0 && this.wall < endOf(last.given) + 3_600_000 && habitsOf(client).marksAll,
+      sendsAll: last?.since === 0 && habitsOf(client).marksAll,
     };
     const set = new EpisodeSet(this.episodes, () => ++this.#ids);
     for (const one of actions) this.rules.addAction(set, one, arrival);
