@@ -3,7 +3,7 @@
 import { Parser } from "htmlparser2";
 import type { Item, ItemField } from "./feed-items.ts";
 import { readGuid } from "./guid.ts";
-import { NameCount } from "./name-count.ts";
+import { MOST_NAMES, NameCount } from "./name-count.ts";
 
 export interface FeedHead {
   title: string | null;
@@ -27,8 +27,6 @@ const PODCAST = [
 const ITUNES = ["http://www.itunes.com/dtds/podcast-1.0.dtd"];
 /** Characters of one element's text. */
 const LONGEST_TEXT = 4096;
-/** Different names of attributes; feeds have some dozens. */
-const MOST_NAMES = 1000;
 /** Elements within each other; the parser's time grows with the square of it. */
 const DEEPEST = 100;
 

@@ -4,6 +4,9 @@
 const SEED = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 const PLACES = 1 << 16;
 
+/** Names of one body or file, of JSON values or attributes: protocols and feeds have some dozens. */
+export const MOST_NAMES = 1000;
+
 export class NameCount {
   readonly #seen = new Uint8Array(PLACES);
   #count = 0;

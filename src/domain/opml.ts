@@ -2,7 +2,7 @@
 import { TextDecoder } from "node:util";
 import { Parser } from "htmlparser2";
 import { z } from "zod";
-import { NameCount } from "./name-count.ts";
+import { MOST_NAMES, NameCount } from "./name-count.ts";
 import { encodingOf } from "./text-encoding.ts";
 import { hashText } from "./text-keys.ts";
 
@@ -29,8 +29,6 @@ const MAX_LENGTH = 16 * 1024 * 1024;
 const MAX_ELEMENTS = 100_000;
 const MAX_DEPTH = 100;
 const MAX_ATTRIBUTES = 100;
-/** Different names of attributes, in all elements together. */
-const MAX_NAMES = 1000;
 
 /** Characters that are read before others get a turn. */
 const TURN = 64 * 1024;
@@ -108,8 +106,8 @@ function createReader(text: string) {
         if (feed.feed_url && !feeds.has(key)) feeds.set(key, feed);
       },
       onattribute(name) {
-        if (names.addText(name) > MAX_NAMES)
-          throw new OpmlError(`The file has attributes with more than ${MAX_NAMES} different names`);
+        if (names.addText(name) > MOST_NAMES)
+          throw new OpmlError(`The file has attributes with more than ${MOST_NAMES} different names`);
         if (--attributesLeft < 0)
           throw new OpmlError(`The file has an element with more than ${MAX_ATTRIBUTES} attributes`);
       },

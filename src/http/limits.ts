@@ -1,7 +1,7 @@
 // Limits of one request, in proportion to PODKEEP_MAX_ITEMS.
 import { z } from "zod";
 import type { Config } from "../config/settings.ts";
-import { NameCount } from "../domain/name-count.ts";
+import { MOST_NAMES, NameCount } from "../domain/name-count.ts";
 import { DomainError } from "../errors.ts";
 import { countValues, forEachName } from "../json.ts";
 
@@ -23,8 +23,6 @@ export function requireFew(count: number, most: number, what: string): void {
 
 /** Bytes of JSON that take a millisecond or two to parse, whatever they are. */
 export const SHORT_BODY = 128 * 1024;
-/** Different names in one JSON body; those of all protocols are fewer than a hundred. */
-const MOST_NAMES = 1000;
 
 /** Refuses JSON of many different names, counted with those before. @throws DomainError "too_large" */
 export const requireFewNames = (json: Uint8Array, names = new NameCount()): void =>
