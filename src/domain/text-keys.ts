@@ -4,7 +4,7 @@
 /** Texts that take a millisecond or two to compare, each with all others. */
 const FEW = 500;
 
-/** A text's key, whatever others there are. */
+/** A text's key among any others. */
 export const hashText = (text: string): string => Bun.SHA256.hash(text, "hex");
 
 /** How texts become keys, if there are so many; few are their own. */

@@ -21,7 +21,7 @@ export function requireFew(count: number, most: number, what: string): void {
   if (count > most) throw new DomainError("too_large", `More than ${most} ${what} in one request`);
 }
 
-/** Bytes of JSON that take a millisecond or two to parse, whatever they are. */
+/** Bytes of JSON that take a millisecond or two to parse, also if somebody has made them to take long. */
 export const SHORT_BODY = 128 * 1024;
 
 /** Refuses JSON of many different names, counted with those before. @throws DomainError "too_large" */

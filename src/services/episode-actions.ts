@@ -89,7 +89,7 @@ async function* streamActions(
   { start, own, clock }: SyncWindow,
 ): AsyncGenerator<ToldAction[]> {
   const except = exceptOwn(identified, own);
-  // What arrives anew while everything is read comes twice rather than later: who asks for everything may not ask again.
+  // What arrives again while everything is read comes twice rather than later: who asks for everything may not ask again.
   const end = since === 0 ? Number.MAX_SAFE_INTEGER : clock;
   const readPage = (after: number) =>
     database.read(async (tx) => {

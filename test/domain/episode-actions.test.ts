@@ -200,7 +200,7 @@ test("a client whose clock went back is told the place that it sent before", () 
   expect(later).toMatchObject([{ position: 1, arrived_at: 2, client: null }]);
 });
 
-test("an older play of the place where an episode is changes nothing, and is told to nobody", () => {
+test("an older play of the place that an episode has changes nothing, and is told to no client", () => {
   const later: [EpisodeAction, Partial<Arrival>] = [play(50, { sent_at: 9000 }), { client: 1 }];
   for (const client of [1, 2, null]) {
     expect(store(later, [play(50, { sent_at: 5000 }), { client }])).toEqual(store(later));

@@ -36,7 +36,7 @@ const ownPartial = (to: string) => `${to}.${crypto.randomUUID().slice(0, 8)}.par
 
 /**
  * Copies the database while others read and write it. The copy is compact, of mode 0600, checked and on disk.
- * @param partial where it is until it is complete, which is left if the process is killed
+ * @param partial the file that it has until it is complete, which is left if the process is killed
  * @throws DomainError "conflict" if `to` exists, "config" if the database is damaged or not ours, "unavailable" if it
  * is being created, `to` can't be written, or the disk of `file` is full; then nothing of it is left
  */

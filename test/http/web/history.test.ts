@@ -353,7 +353,7 @@ test("a time that is still to come can't be kept, so a later removal is not hidd
   expect((await browser.open("/podcasts")).body).toContain("removed 12 of 12 podcasts");
 });
 
-test("“Put back” is there only while something is missing that nobody else has removed since", async () => {
+test("“Put back” is there only while something is missing that no other app has removed since", async () => {
   await wipe();
   expect((await browser.open("/history")).body).toContain("Put back<");
   const { body } = await browser.open("/podcasts");
