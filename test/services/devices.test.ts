@@ -144,16 +144,19 @@ test("each user has devices of any id, which end with the user", async () => {
   expect(await podkeep.sql("select id from devices")).toEqual([]);
 });
 
-test("a forgotten device starts from the beginning", async () => {
+test("a forgotten device starts from the beginning, and no other one does", async () => {
   const { app } = podkeep;
-  const actor = actAsUser(ann.id, null, "phone");
   await ann.add("https://a.example/");
-  const client = identifyClient(actor, appNamed("AntennaPod", "gpodder"));
-  const { timestamp } = await readFeedChanges(app, actor, client, { since: 0 });
-  const since = async () => (await readFeedChanges(app, actor, client, { since: timestamp })).add;
-  expect([await since(), (await list()).map(({ id }) => id)]).toEqual([[], ["phone"]]);
+  const open = async (device: string) => {
+    const actor = actAsUser(ann.id, null, device);
+    const client = identifyClient(actor, appNamed("AntennaPod", "gpodder"));
+    const { timestamp } = await readFeedChanges(app, actor, client, { since: 0 });
+    return async () => (await readFeedChanges(app, actor, client, { since: timestamp })).add;
+  };
+  const [phone, tablet] = [await open("phone"), await open("tablet")];
+  expect([await phone(), (await list()).map(({ id }) => id)]).toEqual([[], ["phone", "tablet"]]);
   await forgetDevice(app, actAsUser(ann.id), "phone");
-  expect(await since()).toEqual(["https://a.example/"]);
+  expect([await phone(), await tablet()]).toEqual([["https://a.example/"], []]);
 });
 
 test("what is kept of an app's syncs ends three months after its token; the device and other apps stay", async () => {
