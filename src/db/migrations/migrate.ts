@@ -77,12 +77,8 @@ export function pendingMigrations(names: readonly string[], migrating: Migrating
   const applied = names.filter((name) => name !== COPYING);
   const known = Object.keys(MIGRATIONS);
   const newest = [...applied].sort().at(-1);
-  if (applied.some((name) => !known.includes(name))) {
-    throw new OtherSchema(
-      "config",
-      `The database has schema version ${newest}, this program knows up to ${SCHEMA_VERSION}: use a newer podkeep`,
-    );
-  }
+  const newer = describeNewer(applied);
+  if (newer !== null) throw new OtherSchema("config", newer);
   const pending = known.filter((name) => !applied.includes(name));
   if (names.includes(COPYING) && pending.length > 0) {
     throw new DomainError("config", "An older podkeep began a copy into this database: empty it and copy again");
@@ -95,6 +91,13 @@ export function pendingMigrations(names: readonly string[], migrating: Migrating
     throw new OtherSchema("config", `The ${copying ? "target" : "database"} has ${has}: run podkeep migrate`);
   }
   return pending;
+}
+
+/** What to do about applied migrations that a newer program made; null if this one knows all. */
+export function describeNewer(applied: readonly string[]): string | null {
+  if (applied.every((name) => name === COPYING || name in MIGRATIONS)) return null;
+  const newest = [...applied].sort().findLast((name) => name !== COPYING);
+  return `The database has schema version ${newest}, this program knows up to ${SCHEMA_VERSION}: use a newer podkeep`;
 }
 
 /**

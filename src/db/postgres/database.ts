@@ -1,15 +1,16 @@
 // The engine for several servers: one PostgreSQL database, plain transactions, the user's row as the lock.
 import type { Kysely } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
-import { inDoubt, isRefusal } from "../../errors.ts";
+import { DomainError, inDoubt, isRefusal } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import { KeyedQueue } from "../keyed-queue.ts";
+import { describeNewer, MIGRATION_TABLE } from "../migrations/migrate.ts";
 import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
 import { type Query, readAnything, type Tx } from "../statement.ts";
 import { WaitingLimit } from "../waiting-limit.ts";
-import { isConflict, isLost, isOutdated, isReadOnly, translate } from "./errors.ts";
+import { isConflict, isLost, isOutdated, isReadOnly, RETRY_AFTER, sqlStateOf, translate } from "./errors.ts";
 import { connect, Pool, READ, type Row, WRITE } from "./pool.ts";
 import { type UpgradeOptions, upgradeDatabase } from "./upgrade.ts";
 
@@ -39,6 +40,8 @@ class PostgresDatabase implements Database {
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #kysely: Kysely<Schema>;
   readonly #pool: Pool;
+  /** Whether a statement failed because another program migrated the database to a newer schema. */
+  #isBehind = false;
 
   constructor(private readonly options: PostgresOptions) {
     this.#pool = new Pool(options);
@@ -58,6 +61,16 @@ class PostgresDatabase implements Database {
 
   async check(): Promise<void> {
     await this.read((tx) => readAnything(tx, {}));
+    // Not before a statement failed: most newer schemas can be used until all servers are replaced.
+    if (this.#isBehind) await this.#refuseNewer();
+  }
+
+  async #refuseNewer(cause?: unknown): Promise<void> {
+    const query = { sql: `select name from ${MIGRATION_TABLE}`, parameters: [] };
+    const rows = await this.#pool.run(query, performance.now() + this.options.timeout);
+    const newer = describeNewer(rows.map(({ name }) => String(name)));
+    this.#isBehind = newer !== null;
+    if (newer !== null) throw new DomainError("unavailable", newer, { retry_after: RETRY_AFTER, cause });
   }
 
   findLoss(): null {
@@ -104,12 +117,20 @@ class PostgresDatabase implements Database {
         const again = isConflict(error) || ((isAway || isOutdated(error)) && now < end);
         // An outdated plan uses up no attempt: other connections have one too.
         const counts = !isOutdated(error);
-        if (!again || (counts && attempt === ATTEMPTS)) throw translate(error);
+        if (!again || (counts && attempt === ATTEMPTS)) throw await this.#explain(translate(error));
         if (isConflict(error)) end = now + this.options.timeout;
         if (counts) attempt++;
       }
       await Bun.sleep(Math.random() * PAUSE * 2 ** (attempt - 2));
     }
+  }
+
+  async #explain(error: unknown): Promise<unknown> {
+    if (sqlStateOf(error) === "") return error;
+    return this.#refuseNewer(error).then(
+      () => error,
+      (reason) => (this.#isBehind ? reason : error),
+    );
   }
 
   // A transaction costs more than most reads. One statement needs none, nor do several if nothing changed between them.

@@ -9,7 +9,7 @@ import { readAnything, writeNothing } from "../../../src/db/statement.ts";
 import { examine } from "../../../src/doctor/doctor.ts";
 import { isRefusal, messageOf } from "../../../src/errors.ts";
 import { createMetricsEndpoint } from "../../../src/http/metrics.ts";
-import { createLogger } from "../../../src/log.ts";
+import { createLogger, type LogLine } from "../../../src/log.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { pruneClients } from "../../../src/services/clients.ts";
 import { forgetDevice } from "../../../src/services/devices.ts";
@@ -559,6 +559,32 @@ test("a missing table is an error, not an endless retry", async () => {
   await beside((sql) => sql("alter table feeds rename to gone"));
   const answer = await ann.request("POST", "/subscriptions", { subscriptions: [{ feed_url: "https://a.example/" }] });
   expect(answer.status).toBe(500);
+});
+
+test("while the database has a newer schema that a server doesn't know, it says so: requests and health are 503", async () => {
+  const log: LogLine[] = [];
+  await open({}, { log: createLogger("info", (line) => log.push(line)) });
+  const ann = await app.user();
+  const add = () => ann.request("POST", "/subscriptions", { subscriptions: [{ feed_url: "https://a.example/" }] });
+  const health = () => app.send("GET", "/readyz");
+  const newer = "insert into podkeep_migration (name, timestamp) values ('9999_future', '2030-01-01')";
+  // Schemas that an older server can use stay in use while servers are replaced.
+  await beside((sql) => sql(newer));
+  expect((await add()).status).toBe(200);
+  expect((await health()).status).toBe(200);
+
+  await beside((sql) => sql("alter table feeds rename to later_feeds"));
+  log.length = 0;
+  const answer = await add();
+  expect([answer.status, answer.headers.get("Retry-After")]).toEqual([503, "5"]);
+  const reason = "The database has schema version 9999_future, this program knows up to";
+  expect(log).toMatchObject([{ reason: expect.stringContaining(reason) }, { status: 503 }]);
+  expect(log[0]).not.toHaveProperty("stack");
+  expect((await health()).status).toBe(503);
+
+  await beside((sql) => sql("alter table later_feeds rename to feeds"));
+  await beside((sql) => sql("delete from podkeep_migration where name = '9999_future'"));
+  expect((await health()).status).toBe(200);
 });
 
 test("a failed statement fails its transaction even if its error was caught", async () => {
