@@ -64,7 +64,8 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
     const server = await listenForApps(config, opened.promise);
     servers.push(server);
     if (metrics) servers.push(await listenForMetrics(config, metrics, opened.promise));
-    const app = await openApp(config, { log, use: "server", metrics: metrics?.metrics });
+    const { port = config.port } = server;
+    const app = await openApp({ ...config, port }, { log, use: "server", metrics: metrics?.metrics });
     const systemd = connectSystemd();
     const signal = receiveSignal(log);
     opened.resolve({ app, http: createHttp(app, feedFinder(app)) });
@@ -133,7 +134,7 @@ async function welcome(
 ): Promise<void> {
   const { config } = app;
   const listening = `podkeep ${VERSION} listens on ${server?.url.origin}, data in ${describeLocation(config.location)}`;
-  const setup = (await hasUsers(app)) ? [] : await firstSteps(app, server?.port ?? config.port, firstStep);
+  const setup = (await hasUsers(app)) ? [] : await firstSteps(app, firstStep);
   if (forPeople)
     show([`${listening}\n`, ...setup.map(({ about, step }) => `${about}\n\n    ${step}\n`), ""].join("\n"));
   else {
@@ -146,12 +147,13 @@ async function welcome(
 const ELSEWHERE = " (if your browser is on another computer, put this computer's address in place of 127.0.0.1)";
 
 /** How to create the first user: by a link, and by a command. */
-async function firstSteps(app: App, port: number, firstStep: RunOptions["firstStep"]) {
-  const command = { about: "Or create one in a terminal, with a token for the first app:", step: firstStep(port) };
+async function firstSteps(app: App, firstStep: RunOptions["firstStep"]) {
+  const step = firstStep(app.config.port);
+  const command = { about: "Or create one in a terminal, with a token for the first app:", step };
   try {
     const code = await prepareSetup(app);
     if (code === null) return [];
-    const url = appUrl({ ...app.config, port });
+    const url = appUrl(app.config);
     // The addresses of a container are of no use outside of it.
     const isOpen = isWildcard(app.config.host);
     const elsewhere = isOpen && isLocal(url) && containerEngine() ? ELSEWHERE : "";

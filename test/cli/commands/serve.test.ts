@@ -78,6 +78,16 @@ test("a taken port is exit code 1, so that systemd tries again, and no directory
   await server.stop();
 });
 
+test("a server on a free port names that port on its page, for apps and for the setting that phones need", async () => {
+  const server = await program.serve(["--host", "0.0.0.0"]);
+  await program.run(["user", "create", "alice"]);
+  const { port } = new URL(server.address);
+  const page = await (await fetch(`http://127.0.0.1:${port}/`)).text();
+  expect(page).toContain(`:${port}`);
+  expect(page).not.toMatch(/:0\b/);
+  await server.stop();
+});
+
 test("a wrong setting is exit code 3 and named as given, and no directory is created", async () => {
   const fresh = openFreshProgram();
   const ran = await fresh.run(["serve", "--port", "0", "--trusted-proxies", "10.0.0.1, caddy"]);
