@@ -6,7 +6,7 @@ import { printResult } from "../terminal/output.ts";
 export function addMigrateCommand(program: Command): void {
   const command = program
     .command("migrate")
-    .description("Upgrade the database schema (needed only with PODKEEP_MIGRATE=command)")
+    .description("Upgrade the database schema, as a server does at its start by default")
     .action(async () => {
       const { config } = settingsOf(command);
       const { migrateDatabase } = await import("../../src/app.ts");
