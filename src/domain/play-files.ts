@@ -55,9 +55,12 @@ function cellOf(value: string | number | null): string {
 
 type Parts = AsyncIterable<WrittenPlay[]>;
 
-/** Writes plays as CSV, a row for each stretch. */
-export async function* writeCsv(parts: Parts): AsyncGenerator<string> {
-  yield `${COLUMNS.join(",")}\r\n`;
+/** Without it, Excel reads a CSV file that is opened by a click in the encoding of Windows. */
+export const BYTE_ORDER_MARK = "\ufeff";
+
+/** Writes plays as CSV, a row for each stretch. @param mark what the file begins with, if it is for spreadsheets */
+export async function* writeCsv(parts: Parts, mark = ""): AsyncGenerator<string> {
+  yield `${mark}${COLUMNS.join(",")}\r\n`;
   for await (const plays of parts) {
     yield plays
       .map(publishPlay)

@@ -4,7 +4,7 @@ import type { Context, Hono } from "hono";
 import { getCookie } from "hono/cookie";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { writeCsv, writeJson } from "../../domain/play-files.ts";
+import { BYTE_ORDER_MARK, writeCsv, writeJson } from "../../domain/play-files.ts";
 import { clockOf } from "../../domain/play-time.ts";
 import { Calendar } from "../../domain/zoned-days.ts";
 import { DomainError } from "../../errors.ts";
@@ -58,9 +58,10 @@ export function serveListening(http: Hono<HttpEnv>, app: App): void {
     return c.redirect(`/listening/episodes/${idOf(c)}?done=finished`, 303);
   });
 
-  http.get("/listening/plays.csv", (c) =>
-    download(c, writeCsv(streamWritten(app, c.get("actor"))), "plays.csv", "text/csv; charset=utf-8; header=present"),
-  );
+  http.get("/listening/plays.csv", (c) => {
+    const parts = writeCsv(streamWritten(app, c.get("actor")), BYTE_ORDER_MARK);
+    return download(c, parts, "plays.csv", "text/csv; charset=utf-8; header=present");
+  });
   http.get("/listening/plays.json", (c) =>
     download(c, writeJson(streamWritten(app, c.get("actor"))), "plays.json", "application/json"),
   );

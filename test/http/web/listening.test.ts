@@ -9,7 +9,7 @@ import { listPlays } from "../../../src/services/play-list.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { saveFound } from "../../../src/store/episodes.ts";
 import { play } from "../../domain/episode-sync.ts";
-import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { type Browser, openBrowser, signedIn, titlesOf } from "../browser.ts";
@@ -344,6 +344,18 @@ test("all plays are downloaded as CSV and JSON, and are in the account's file", 
   expect(csv.body.split("\r\n")).toHaveLength(1102);
   expect(JSON.parse((await browser.open("/listening/plays.json")).body)).toHaveLength(1100);
   expect(JSON.parse((await browser.open("/account/podkeep.json")).body).tables.plays).toHaveLength(1100);
+});
+
+test("Excel reads letters with accents in the CSV file: it begins with a byte order mark, also without plays", async () => {
+  const start = async () => {
+    const headers = { Cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ") };
+    const response = await server.http.fetch(new Request(`${ORIGIN}/listening/plays.csv`, { headers }), {});
+    return (await response.bytes()).subarray(0, 8);
+  };
+  const expected = new Uint8Array([0xef, 0xbb, 0xbf, ...new TextEncoder().encode("begun")]);
+  expect(await start()).toEqual(expected);
+  await upload("phone", [60, { episode_url: url("é") }]);
+  expect(await start()).toEqual(expected);
 });
 
 test("unsubscribing keeps the plays of a podcast, and deleting it removes them from every page", async () => {
