@@ -4,11 +4,18 @@ import { readUpTo, sizeText } from "../bounded.ts";
 import { decodeOpml, OpmlError, type OpmlFeed, readOpml } from "../domain/opml.ts";
 import { DomainError, reasonOf } from "../errors.ts";
 import { parseJson } from "../json.ts";
+import { readRetryAfter } from "../retry-after.ts";
 import { VERSION } from "../version.ts";
 import { isDense } from "./dense.ts";
 
 /** Milliseconds for one response: some servers put years of episodes into one. */
 const PATIENCE = 5 * 60_000;
+/** Statuses with which a server may say when it can be asked again. */
+const BUSY = [429, 503];
+/** Milliseconds that a server may ask to wait for. */
+const LONGEST_WAIT = 60_000;
+/** Maximum attempts of one request. */
+const ATTEMPTS = 5;
 /** Bytes of one response. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
@@ -23,13 +30,15 @@ export interface Account {
 export interface Answer {
   status: number;
   body: Uint8Array;
+  /** Milliseconds after which a busy server can be asked again; null if it doesn't say. */
+  wait: number | null;
 }
 
 /** Another server, with what signs in to it. */
 export interface Remote extends Account {
   /** Host and port, to name it. */
   host: string;
-  /** Sends a request. @throws DomainError "unavailable" if there is no response, "invalid" for a redirect elsewhere */
+  /** Sends a request, again if the server asks to wait a while. @throws DomainError "unavailable" if there is no response, "invalid" for a redirect elsewhere */
   send(path: string, method?: "GET" | "POST"): Promise<Answer>;
 }
 
@@ -55,6 +64,13 @@ export function openRemote(account: Account, bearer = false): Remote {
   const cookies = new Map<string, string>();
   const { host } = server;
   async function send(path: string, method: "GET" | "POST" = "GET"): Promise<Answer> {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await sendOnce(path, method);
+      if (answer.wait === null || answer.wait > LONGEST_WAIT || attempt === ATTEMPTS) return answer;
+      await Bun.sleep(answer.wait);
+    }
+  }
+  async function sendOnce(path: string, method: "GET" | "POST"): Promise<Answer> {
     const url = new URL(path.replace(/^\//, ""), server);
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     try {
@@ -79,7 +95,9 @@ export function openRemote(account: Account, bearer = false): Remote {
       const body = await readUpTo(response.body ?? new Blob().stream(), MOST_BYTES);
       if (body === null)
         throw new DomainError("too_large", `A response of ${host} is larger than ${sizeText(MOST_BYTES)}`);
-      return { status: response.status, body };
+      const { status, headers } = response;
+      const wait = BUSY.includes(status) ? readRetryAfter(headers.get("retry-after"), Date.now()) : null;
+      return { status, body, wait };
     } catch (error) {
       if (error instanceof DomainError) throw error;
       throw new DomainError("unavailable", `${host} can't be reached: ${reasonOf(error)}`, { cause: error });
@@ -108,12 +126,13 @@ export function readList({ status, body }: Answer): OpmlFeed[] {
 }
 
 /** @throws DomainError "unauthorized" if user or password are wrong, "unavailable" for another failure */
-export function requireOk({ host, user }: Remote, { status }: Answer, what: string): void {
+export function requireOk({ host, user }: Remote, { status, wait }: Answer, what: string): void {
   if (status === 200) return;
   if (status === 401 || status === 403) {
     throw new DomainError("unauthorized", `${host} refused the user ${user} or the password (HTTP status ${status})`);
   }
-  throw unexpected(host, what, `HTTP status ${status}`);
+  const later = wait !== null && wait > LONGEST_WAIT ? `in ${Math.ceil(wait / 60_000)} minutes` : "later";
+  throw unexpected(host, what, `HTTP status ${status}`, later);
 }
 
 /** Reads a response as what an API has. @param what was asked for @throws DomainError as requireOk() does */
@@ -124,5 +143,5 @@ export function readAnswer<T>(remote: Remote, answer: Answer, shape: z.ZodType<T
   return data;
 }
 
-const unexpected = (host: string, what: string, reason: string) =>
-  new DomainError("unavailable", `${host} did not give ${what}: ${reason}. Nothing is lost: try again later`);
+const unexpected = (host: string, what: string, reason: string, later = "later") =>
+  new DomainError("unavailable", `${host} did not give ${what}: ${reason}. Nothing is lost: try again ${later}`);

@@ -281,6 +281,40 @@ describe("what fails is named, and nothing is sent elsewhere", () => {
   });
 });
 
+describe("a server that asks to wait", () => {
+  /** Gives these responses, then that of the route. */
+  const after = (busy: Response[], route: () => Response) => () => busy.shift() ?? route();
+  const wait = (status: number, seconds: string) =>
+    new Response("busy", { status, headers: { "Retry-After": seconds } });
+  const episodes = "/api/2/episodes/ann.json";
+
+  test("is asked again then, so that one with a limit is read to the end", async () => {
+    const answer = after([wait(429, "0"), wait(503, new Date().toUTCString())], json(ACTIONS));
+    const moving = await read(serve({ ...GPODDER_NET, [episodes]: answer }), "gpodder");
+    expect(moving.actions).toMatchObject(EXPECTED);
+  });
+
+  test("for longer than a minute is not, and the error says when to try again", async () => {
+    const answer = after([wait(503, "3600")], json(ACTIONS));
+    const reading = read(serve({ ...GPODDER_NET, [episodes]: answer }), "gpodder");
+    await expect(reading).rejects.toThrow(
+      /did not give episode actions: HTTP status 503\. Nothing is lost: try again in 60 minutes$/,
+    );
+  });
+
+  test("again and again is given up", async () => {
+    const reading = read(serve({ ...GPODDER_NET, [episodes]: () => wait(429, "0") }), "gpodder");
+    await expect(reading).rejects.toThrow(/HTTP status 429\. Nothing is lost: try again later$/);
+    expect(asked.filter((one) => one.includes("episodes"))).toHaveLength(5);
+  });
+
+  test("without saying how long is not asked again", async () => {
+    const busy = () => new Response("busy", { status: 503 });
+    await expect(read(serve({ ...GPODDER_NET, [episodes]: busy }), "gpodder")).rejects.toThrow("HTTP status 503");
+    expect(asked.filter((one) => one.includes("episodes"))).toHaveLength(1);
+  });
+});
+
 test("a server's URL is read as people type it, and never with a password", () => {
   expect(readServer("gpodder.net").href).toBe("https://gpodder.net/");
   expect(readServer("https://cloud.example/nextcloud//").href).toBe("https://cloud.example/nextcloud/");
