@@ -111,6 +111,7 @@ const REASONS: Record<string, string> = {
   EROFS: "the file system is read-only",
   ETIMEDOUT: "no response in time",
   ETXTBSY: "the program is running",
+  SQLITE_BUSY: "another process has locked it",
   SQLITE_FULL: DISK_FULL,
   SQLITE_READONLY_DIRECTORY: "its directory can't be written by this account",
   // SQLite finds no room for the index of its log.

@@ -31,6 +31,9 @@ export interface Contents {
 /** Maximum copies, each made because another process wrote between the count of rows and the copy. */
 const ATTEMPTS = 10;
 
+/** Milliseconds to wait for a command that locks the file while it ends. */
+const PATIENCE = 5000;
+
 /** Another process may be making a backup under the same name. */
 const ownPartial = (to: string) => `${to}.${crypto.randomUUID().slice(0, 8)}.partial`;
 
@@ -124,6 +127,7 @@ function openSource(file: string): Sqlite {
   try {
     // A relative path can begin with file: and would be a URI.
     source = new Sqlite(resolve(file), constants.SQLITE_OPEN_READWRITE | constants.SQLITE_OPEN_URI);
+    source.run(`pragma busy_timeout = ${PATIENCE}`);
     firstValue(source, "select count(*) from sqlite_schema");
     return source;
   } catch (error) {

@@ -1,4 +1,5 @@
 // `podkeep backup`: beside a running server, on a full disk, with wrong files.
+import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -64,6 +65,20 @@ test("of backups that are made at once under one name, one is kept, and the othe
   expect(ran.filter(({ code, err }) => code !== 0 && !err.includes(`${same} exists already`))).toEqual([]);
   expect((await backup("verify", same)).code).toBe(0);
   expect(readdirSync(join(folder, "usb"))).toEqual(["same.db"]);
+});
+
+test("a backup waits for a command that locks the file while it ends", async () => {
+  const other = new Database(join(folder, "podkeep.db"));
+  other.run("pragma locking_mode = exclusive");
+  other.run("begin exclusive");
+  let ended = false;
+  const making = backup("create").finally(() => {
+    ended = true;
+  });
+  await until(() => ended || made().length > 0);
+  other.run("commit");
+  other.close();
+  expect(await making).toMatchObject({ code: 0, err: "" });
 });
 
 test("a backup of a database that the server is just creating says to try again", async () => {
