@@ -7,6 +7,7 @@ import type { Config } from "../config/settings.ts";
 import { listBackups } from "../db/sqlite/backup-files.ts";
 import { isMissing } from "../db/sqlite/file.ts";
 import { codeOf, isDiskFull, messageOf, reasonOf } from "../errors.ts";
+import { FREE_SPACE } from "./disk-space.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "backups";
@@ -40,7 +41,7 @@ const describeNone = ({ backup_dir }: Config, now: number) =>
   listBackups(backup_dir, now).length > 0 ? "all are dated in the future" : "no backups";
 
 function adviseOn(refusal: Error): string {
-  if (isDiskFull(refusal)) return "Free some space: old backups, logs, packages";
+  if (isDiskFull(refusal)) return FREE_SPACE;
   if (codeOf(refusal) === "EROFS")
     return "Mount the disk for writing. If it turned read-only while in use, it is failing";
   return "Give the directory to the server's account; with systemd, check ReadWritePaths= too";

@@ -4,14 +4,16 @@ import type { Config } from "../config/settings.ts";
 import { OtherSchema } from "../db/migrations/migrate.ts";
 import { findDamage, isMissing, sizeOf } from "../db/sqlite/file.ts";
 import { writeNothing } from "../db/statement.ts";
-import { codeOf, reasonOf } from "../errors.ts";
+import { codeOf, isDiskFull, isRefusal, reasonOf } from "../errors.ts";
 import { SAVE } from "./data-directory.ts";
+import { FREE_SPACE } from "./disk-space.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "database";
 /** What to do about data that can't be opened. */
 const ADVICE = {
   file: "Fix the cause, or restore a backup with podkeep backup restore",
+  restoring: "Run this again when it is done",
   schema: "podkeep help upgrades says when to restart the server, and how to go back",
   server: "Check PODKEEP_DATABASE_URL, and that PostgreSQL runs and accepts this machine (pg_hba.conf)",
 };
@@ -42,6 +44,8 @@ function adviseOn(error: unknown, isFile: boolean): string {
   // Before a server is restarted, or after an older program was installed. A restored backup would lose what is new.
   if (error instanceof OtherSchema) return ADVICE.schema;
   if (error instanceof Error && codeOf(error.cause) === "EROFS") return SAVE;
+  if (isDiskFull(error)) return FREE_SPACE;
+  if (isRefusal(error, "conflict")) return ADVICE.restoring;
   return isFile ? ADVICE.file : ADVICE.server;
 }
 

@@ -8,6 +8,8 @@ const LEAST_SPACE = 50 * MEGABYTE;
 /** Free space in sizes of the database: a backup needs one, the write-ahead log another. */
 const LEAST_COPIES = 3;
 const LEAST_INODES = 100;
+/** What to do about a full disk. */
+export const FREE_SPACE = "Free some space: old backups, logs, packages";
 
 /** @param file the database file, which may be missing */
 export function checkDiskSpace(directory: string, file: string): Finding[] {
@@ -15,10 +17,9 @@ export function checkDiskSpace(directory: string, file: string): Finding[] {
   const free = bavail * bsize;
   const needed = Math.max(LEAST_SPACE, LEAST_COPIES * (statSync(file, { throwIfNoEntry: false })?.size ?? 0));
   const room = `${Math.floor(free / MEGABYTE)} MiB free`;
-  const advice = "Free some space: old backups, logs, packages";
   return [
     free < needed
-      ? problem("disk space", `${room}, ${Math.ceil(needed / MEGABYTE)} needed`, advice)
+      ? problem("disk space", `${room}, ${Math.ceil(needed / MEGABYTE)} needed`, FREE_SPACE)
       : ok("disk space", room),
     // File systems without a fixed number of inodes report 0.
     files > 0 && ffree < LEAST_INODES

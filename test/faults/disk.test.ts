@@ -235,6 +235,7 @@ test.skipIf(!CAN_MOUNT)("commands on a full disk say so, and don't take it for a
     const { code, stdout, stderr } = await podkeep.run(words.split(" "));
     expect([words, code, stdout + stderr]).toEqual([words, 1, expect.stringContaining("the disk is full")]);
     expect([words, stdout + stderr]).toEqual([words, expect.not.stringContaining("I/O error")]);
+    expect([words, stdout + stderr]).toEqual([words, expect.not.stringContaining("restore a backup")]);
   }
 });
 

@@ -3,6 +3,7 @@ import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { lockDirectory } from "../../../src/db/sqlite/directory-lock.ts";
 import { checkClock } from "../../../src/doctor/clock.ts";
 import type { Finding } from "../../../src/doctor/finding.ts";
 import { openProgram } from "../../support/program.ts";
@@ -38,6 +39,14 @@ test("a healthy server has no problems, and a check from outside leaves no token
   expect([code, json.filter((one: Finding) => one.state !== "ok")]).toEqual([0, []]);
   expect((await podkeep.run(["token", "list", "--json"])).json).toEqual([]);
   await server.stop();
+});
+
+test("while a backup is restored, the doctor advises to wait, not to restore one", async () => {
+  const unlock = lockDirectory(podkeep.data, "restore");
+  const finding = await ask("database");
+  unlock();
+  expect(finding).toMatchObject({ code: 1, state: "problem", advice: "Run this again when it is done" });
+  expect(finding.detail).toContain("A backup is being restored into");
 });
 
 test("if no token can be issued, only the check that needs one is skipped", async () => {
