@@ -3,13 +3,13 @@ import { accessSync, constants, lstatSync, readdirSync, statSync } from "node:fs
 import { dirname, join } from "node:path";
 import type { Location } from "../config/location.ts";
 import { quote } from "../config/shell.ts";
+import { WITH_RIGHTS } from "../db/sqlite/directory-lock.ts";
 import { linkTarget } from "../db/sqlite/file.ts";
 import { findNetwork } from "../db/sqlite/file-system.ts";
 import { codeOf, reasonOf } from "../errors.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const ABOUT = "data directory";
-const WITH_RIGHTS = "Run this with sudo, or as the account of the server";
 /** What to do about a disk that is read-only. */
 export const SAVE =
   "The disk may be failing: copy podkeep.db* to another one, and run podkeep backup create --data-dir there";

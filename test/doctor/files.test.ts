@@ -141,7 +141,9 @@ test.skipIf(!isRoot)(
     ]);
     expect(findings.map(({ about }) => about)).toEqual(["data directory", "clock", "port"]);
     const copied = Bun.spawnSync([...words, "backup", "create"], options);
-    expect(copied.stderr.toString()).toContain(`${directory} can't be used: permission denied`);
+    expect(copied.stderr.toString()).toContain(
+      `${directory} can't be used: permission denied. Run this with sudo, or as the account of the server`,
+    );
     rmSync(dirname(other), { recursive: true });
   },
 );

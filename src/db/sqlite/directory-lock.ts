@@ -15,6 +15,9 @@ const REFUSED = {
   restore: (directory: string) => `A podkeep server or another command uses ${directory}: stop it first`,
 };
 
+/** What to do if a command may not use the data. */
+export const WITH_RIGHTS = "Run this with sudo, or as the account of the server";
+
 /** What a process does with a data directory. */
 export type DirectoryUse = keyof typeof BEGIN;
 
@@ -44,8 +47,8 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
       throw new DomainError("conflict", REFUSED[use](directory) + suspect(directory, error), { cause: error });
     }
     // The number of the account, because a container may have another name for it.
-    const owner = `. It must belong to the account ${process.geteuid?.()}, as which the server runs`;
-    const advice = use === "server" && codeOf(error) === "EACCES" ? owner : "";
+    const owner = `It must belong to the account ${process.geteuid?.()}, as which the server runs`;
+    const advice = codeOf(error) === "EACCES" ? `. ${use === "server" ? owner : WITH_RIGHTS}` : "";
     const reason = reasonIn(directory, error) + advice;
     throw new DomainError("unavailable", `The data directory ${directory} can't be used: ${reason}`, { cause: error });
   }
