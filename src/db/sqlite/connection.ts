@@ -1,8 +1,9 @@
 // A connection to the database file that is reopened after an I/O error.
 import { type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:sqlite";
 import { codeOf, DomainError, reasonOf } from "../../errors.ts";
+import { describeNewer } from "../migrations/migrate.ts";
 import type { Query } from "../statement.ts";
-import { isDamage } from "./file.ts";
+import { appliedMigrations, isDamage } from "./file.ts";
 
 const DAMAGED = "its file is damaged, or can't be read: podkeep doctor says which";
 const PRAGMAS = ["busy_timeout = 0", "foreign_keys = on", "trusted_schema = off"];
@@ -71,9 +72,14 @@ export class SqliteConnection {
     this.#broken = true;
   }
 
-  /** Gives the error that callers get: "unavailable" if the disk is full, locked, read-only or failing. */
+  /**
+   * Gives the error that callers get: "unavailable" if the disk is full, locked, read-only or failing, or a newer
+   * program migrated the file under this command.
+   */
   translate(error: unknown): unknown {
     const code = codeOf(error);
+    const newer = /^SQLITE_(ERROR|CONSTRAINT|MISMATCH)/.test(code) && this.#findNewer();
+    if (newer) return new DomainError("unavailable", newer, { cause: error });
     const isDamaged = isDamage(error);
     if (isDamaged || code.startsWith("SQLITE_IOERR")) this.markBroken();
     if (!isDamaged && !/^SQLITE_(BUSY|FULL|IOERR|READONLY|CANTOPEN|NOMEM|PROTOCOL)/.test(code)) return error;
@@ -82,6 +88,15 @@ export class SqliteConnection {
       retry_after: 5,
       cause: error,
     });
+  }
+
+  /** What to do about a newer schema; null if this program knows the file's, or if that can't be read. */
+  #findNewer(): string | null {
+    try {
+      return describeNewer(appliedMigrations(this.#sqlite));
+    } catch {
+      return null;
+    }
   }
 
   // SQLite keeps a connection with open statements open, and moves the write-ahead log when the last one closes.

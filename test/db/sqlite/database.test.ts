@@ -4,7 +4,7 @@ import type { Tx } from "../../../src/db/statement.ts";
 import { countUsers, insertUser } from "../../../src/store/users.ts";
 import { LONGEST_TURN, nextTurn } from "../../../src/turns.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
-import { databaseFile, lockFile } from "../../support/database.ts";
+import { databaseFile, lockFile, runSql } from "../../support/database.ts";
 
 let server: TestApp;
 let user: TestUser;
@@ -246,4 +246,18 @@ test("while another program locks the file, reads work and writes are 503 with R
   expect((await user.request("GET", `/subscriptions/${guidOf(1)}`)).body.is_subscribed).toBe(true);
   unlock();
   expect((await user.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false })).status).toBe(200);
+});
+
+test("a command of an older version, under which a newer one migrates the file, says which schema it needs", async () => {
+  const { database } = server.app;
+  const run = (sql: string) => (tx: Tx) => tx.execute({ sql, parameters: [] });
+  const file = databaseFile(server.app.config);
+  runSql(file, "insert into podkeep_migration (name, timestamp) values ('9999_future', '2030-01-01')");
+  runSql(file, "alter table feeds rename to later_feeds");
+  const newer = {
+    code: "unavailable",
+    message: expect.stringContaining("The database has schema version 9999_future, this program knows up to"),
+  };
+  await expect(database.read(run("select count(*) from feeds"))).rejects.toMatchObject(newer);
+  await expect(database.write(run("delete from feeds"))).rejects.toMatchObject(newer);
 });
