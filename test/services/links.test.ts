@@ -26,6 +26,19 @@ test("a link to connect an app that was made while the clock was ahead is over o
   expect(await openConnectLink(server.app, secret)).toBeNull();
 });
 
+test("of two links to connect an app, each opens itself only, and a wrong secret opens none", async () => {
+  const app = { kind: "other", server: "https://podkeep.test", user: "ann" };
+  const connect = (label: string) => connectApp(server.app, actAsUser(user.id), "nonce", { ...app, label });
+  const [phone, tablet] = [await connect("Phone"), await connect("Tablet")];
+  expect([await isOpenLink(server.app, "wrong"), await openConnectLink(server.app, "wrong")]).toEqual([false, null]);
+  expect(await openConnectLink(server.app, phone.secret)).toEqual(phone.values);
+  expect([await isOpenLink(server.app, phone.secret), await isOpenLink(server.app, tablet.secret)]).toEqual([
+    false,
+    true,
+  ]);
+  expect(await openConnectLink(server.app, tablet.secret)).toEqual(tablet.values);
+});
+
 test("so is a link by which a user chooses a password", async () => {
   const { secret } = await createPasswordLink(server.app, await actAsAdmin(server.app, "ann", "user password"));
   expect((await findPasswordLink(server.app, secret)).name).toBe("ann");
