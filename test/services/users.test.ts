@@ -1,6 +1,7 @@
 // Users and their ids.
 import { expect, test } from "bun:test";
-import { createUser, deleteUser, findUserName, renameUser } from "../../src/services/users.ts";
+import { revokeToken } from "../../src/services/tokens.ts";
+import { createUser, deleteUser, findUserName, listUsers, renameUser } from "../../src/services/users.ts";
 import { openTestApp } from "../support/app.ts";
 
 test("a user whose id would be another user's gets another one", async () => {
@@ -48,5 +49,21 @@ test("of two renames of one user at the same moment, the one that is not made fa
 test("a name that is not allowed is named in the error", async () => {
   const podkeep = await openTestApp();
   await expect(createUser(podkeep.app, "a b")).rejects.toThrow('"a b" is not a user name');
+  await podkeep.close();
+});
+
+test("the list of users counts the podcasts that they are subscribed to, and tokens that were not revoked", async () => {
+  const podkeep = await openTestApp();
+  const ann = await podkeep.user("ann");
+  const phone = await ann.another();
+  await ann.add("https://a.example/");
+  const { guid } = await ann.add("https://b.example/");
+  await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+  await revokeToken(podkeep.app, phone.token.split("_")[1] ?? "");
+  await podkeep.user("bob");
+  expect(await listUsers(podkeep.app)).toMatchObject([
+    { name: "ann", subscriptions: 1, tokens: 1 },
+    { name: "bob", subscriptions: 0, tokens: 1 },
+  ]);
   await podkeep.close();
 });
