@@ -119,9 +119,9 @@ export const episodeDemands: Demand[] = [
     async run(prober, client, another) {
       const feed = prober.feed();
       await client.sendActions([play(prober, feed, `${feed}.mp3`, 60)]);
-      const ours = (await another.readActions(0)).actions.filter(({ podcast }) => prober.isOurs(podcast));
-      expectEqual("number of actions", ours.length, 1);
-      for (const { timestamp } of ours) expect(`${timestamp} is not such a time`, TIME.test(timestamp));
+      const { actions } = await another.readActions(0);
+      expectEqual("number of actions", actions.length, 1);
+      for (const { timestamp } of actions) expect(`${timestamp} is not such a time`, TIME.test(timestamp));
     },
   },
   {

@@ -98,8 +98,7 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
   const patch = (guid: string, body: object) => request("PATCH", `/subscriptions/${guid}`, { body });
 
   // Malformed items of earlier checks and runs are not what this check is about.
-  const isOwn = (item: unknown) =>
-    Named.safeParse(item).data?.feed_url.toLowerCase().includes(`conformance.example/${prober.id}`) ?? false;
+  const isOwn = (item: unknown) => prober.isOurs(Named.safeParse(item).data?.feed_url ?? "");
   const isToRead = (item: unknown) => isOwn(item) || Subscription.safeParse(item).success;
   const OwnPage = Listed.transform((body) => ({ ...body, subscriptions: body.subscriptions.filter(isToRead) })).pipe(
     Page,
@@ -135,7 +134,8 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
   }
 
   /** The changes of this check's feeds. */
-  const ours = async (since?: string) => (await changes(since)).filter(({ feed_url }) => prober.isOurs(feed_url));
+  const ours = async (...query: Parameters<typeof changes>) =>
+    (await changes(...query)).filter(({ feed_url }) => prober.isOurs(feed_url));
 
   const read = (guid: string) => request("GET", `/subscriptions/${guid}`);
 
