@@ -24,7 +24,7 @@ const Form = { present: z.string(), changed: z.string() };
 export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): void {
   http.get("/account", (c) => {
     const notice = c.req.query("changed") ? texts.account.changedDone : null;
-    return show(c, <AccountPage name={c.get("userName")} notice={notice} />);
+    return show(c, <AccountPage notice={notice} />);
   });
 
   // Where a refused form was, for browsers that open it again.
@@ -46,12 +46,11 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       const { code, message, extras } = error;
-      const props = { name: c.get("userName") };
-      if (code === "unauthorized") return show(c, <AccountPage {...props} problem={texts.account.wrong} />, 400);
-      if (code === "invalid") return show(c, <AccountPage {...props} problem={`${message}.`} field="changed" />, 400);
+      if (code === "unauthorized") return show(c, <AccountPage problem={texts.account.wrong} />, 400);
+      if (code === "invalid") return show(c, <AccountPage problem={`${message}.`} field="changed" />, 400);
       if (code !== "too_many" || extras.retry_after === undefined) throw error;
       c.header("Retry-After", String(extras.retry_after));
-      return show(c, <AccountPage {...props} problem={texts.signIn.wait(message, extras.retry_after)} />, 429);
+      return show(c, <AccountPage problem={texts.signIn.wait(message, extras.retry_after)} />, 429);
     }
     await beginSession(c, app, shared, actor);
     return c.redirect("/account?changed=1", 303);

@@ -16,7 +16,7 @@ export function serveAllow(http: Hono<HttpEnv>, app: App): void {
   http.get("/allow/:page", (c) =>
     withFlow(c, app, async (waiting) => {
       if (waiting.approved) return show(c, <MessagePage message={text.done(waiting.label)} />);
-      return show(c, <AllowPage app={waiting} path={c.req.path} user={c.get("userName")} />);
+      return show(c, <AllowPage app={waiting} path={c.req.path} />);
     }),
   );
 

@@ -147,9 +147,7 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
 /** The podcast that was just unsubscribed, if it still is. */
 async function findUndo(c: Context<HttpEnv>, app: App): Promise<Podcast | null> {
   const row = await find(c, app, c.req.query("undo"));
-  if (!row || row.is_subscribed === 1) return null;
-  const { guid, feed_url, title } = row;
-  return { guid, feed_url, title };
+  return row?.is_subscribed === 0 ? row : null;
 }
 
 async function find(c: Context<HttpEnv>, app: App, guid: string | undefined) {

@@ -8,7 +8,6 @@ import { ActionButton, ButtonLink, Layout, NeedsPassword, Notice } from "../layo
 import { texts } from "../texts.ts";
 
 interface AccountProps {
-  name: string;
   notice?: string | null;
   problem?: string | null;
   /** What the problem is about. */
@@ -17,20 +16,21 @@ interface AccountProps {
 
 type PasswordField = "present" | "changed";
 
-export function AccountPage({ name, notice = null, problem = null, field = "present" }: AccountProps) {
+export function AccountPage({ notice = null, problem = null, field = "present" }: AccountProps) {
   const { account } = texts;
+  const { user, byPassword } = useFrame();
   return (
     <Layout title={account.title} section="account">
       <h1>{account.title}</h1>
       {notice && <Notice>{notice}</Notice>}
       <Problem>{problem}</Problem>
       <p>
-        {account.signedInAs} <strong>{name}</strong>
+        {account.signedInAs} <strong>{user}</strong>
       </p>
       <ActionButton action="/sign-out">{account.signOut}</ActionButton>
       <h2>{account.password}</h2>
-      {useFrame().byPassword ? (
-        <PasswordAndSessions name={name} problems={{ [field]: problem }} />
+      {byPassword ? (
+        <PasswordAndSessions name={user} problems={{ [field]: problem }} />
       ) : (
         <NeedsPassword>{account.needsPassword}</NeedsPassword>
       )}

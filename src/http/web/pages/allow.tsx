@@ -7,14 +7,13 @@ import { texts } from "../texts.ts";
 
 interface AllowProps {
   app: WaitingApp;
-  /** The user's name. */
-  user: string;
   /** This page's path. */
   path: string;
 }
 
-export function AllowPage({ app: { label, address }, user, path }: AllowProps) {
+export function AllowPage({ app: { label, address }, path }: AllowProps) {
   const text = texts.allow;
+  const { user, byPassword } = useFrame();
   return (
     <Layout title={text.title}>
       <h1>{text.ask(label, user)}</h1>
@@ -24,7 +23,7 @@ export function AllowPage({ app: { label, address }, user, path }: AllowProps) {
         {text.from}: <code>{address}</code>
       </p>
       <p>{text.check}</p>
-      {useFrame().byPassword ? (
+      {byPassword ? (
         <div class="bar">
           <ActionButton action={path} kind="primary">
             {text.allow}
