@@ -195,12 +195,13 @@ export const ButtonLink = ({ kind, children, ...attributes }: ButtonLinkProps) =
   </a>
 );
 
-/** A remark above a page. */
-export const Notice = ({ children }: { children?: Child }) => (
-  <p class="notice good" role="status">
-    {children}
-  </p>
-);
+/** A remark above a page, if there is one. */
+export const Notice = ({ children }: { children?: Child }) =>
+  children ? (
+    <p class="notice good" role="status">
+      {children}
+    </p>
+  ) : null;
 
 /** What a session by token can't do, and how to get a password. */
 export function NeedsPassword({ children }: { children?: Child }) {

@@ -22,7 +22,7 @@ export function AccountPage({ notice = null, problem = null, field = "present" }
   return (
     <Layout title={account.title} section="account">
       <h1>{account.title}</h1>
-      {notice && <Notice>{notice}</Notice>}
+      <Notice>{notice}</Notice>
       <Problem>{problem}</Problem>
       <p>
         {account.signedInAs} <strong>{user}</strong>

@@ -39,7 +39,7 @@ export function HistoryPage(props: HistoryProps) {
         <h1>{text.title}</h1>
         {canWrite && <ButtonLink href="/history/restore">{text.restore}</ButtonLink>}
       </div>
-      {notice && <Notice>{notice}</Notice>}
+      <Notice>{notice}</Notice>
       {podcast && (
         <p class="bar">
           <span>{text.onlyOf(podcast.name)}</span>

@@ -43,7 +43,7 @@ export function EpisodePage({ episode, plays, next, after, notice }: EpisodeProp
           </span>
         )}
       </p>
-      {notice && <Notice>{notice}</Notice>}
+      <Notice>{notice}</Notice>
       <p>
         {text.at(clockIfAny(position), clockIfAny(length))}
         {isAtEnd(episode) && ` ${text.finished}`}

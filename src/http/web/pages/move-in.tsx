@@ -17,7 +17,7 @@ export function MoveInPage({ notice = null, problem = null }: FormProps) {
   return (
     <Layout title={moveIn.title} section="account">
       <h1>{moveIn.title}</h1>
-      {notice && <Notice>{notice}</Notice>}
+      <Notice>{notice}</Notice>
       <Problem>{problem}</Problem>
       <p>{moveIn.intro}</p>
       {useFrame().canWrite ? (

@@ -55,7 +55,7 @@ export function PodcastsPage(props: PodcastsProps) {
           …
         </ButtonLink>
       </div>
-      {notice && <Notice>{notice}</Notice>}
+      <Notice>{notice}</Notice>
       {is_subscribed && !search && <SyncStatus now={now} />}
       {rows.length === 0 && <p class="muted">{emptyText(page, query)}</p>}
       {search && <LinkLine href={hrefOf({ ...query, search: "", page: 1 })}>{podcasts.all}</LinkLine>}
@@ -193,7 +193,7 @@ export function MorePage({ problem = null, notice = null, failed = [] }: MorePro
     <Layout title={podcasts.more} section="podcasts">
       <h1>{podcasts.more}</h1>
       <Problem>{problem}</Problem>
-      {notice && <Notice>{notice}</Notice>}
+      <Notice>{notice}</Notice>
       {failed.length > 0 && <ImportedFeeds feeds={failed} />}
       {useFrame().canWrite ? (
         <>
