@@ -1,16 +1,10 @@
 // The paths of the web page, as patterns of Hono: the one list that a new page needs.
 
+/** Open pages that have the menu for those who are signed in. */
+export const OPEN_PAGES = ["/docs", "/connect/:secret", "/setup/:code", "/password/:secret"];
+
 /** Pages and files for strangers. */
-export const OPEN_PATHS = [
-  "/",
-  "/sign-in",
-  "/sign-out",
-  "/docs",
-  "/connect/:secret",
-  "/setup/:code",
-  "/password/:secret",
-  "/assets/*",
-];
+export const OPEN_PATHS = ["/", "/sign-in", "/sign-out", "/assets/*", ...OPEN_PAGES];
 
 /** Pages of users: a stranger who opens one gets the sign-in page. Every path that no list has is closed too. */
 export const CLOSED_PATHS = [

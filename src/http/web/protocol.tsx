@@ -9,7 +9,7 @@ import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import { respondToErrors } from "../errors.ts";
 import { mostActionBytes } from "../limits.ts";
-import { OPEN_PATHS } from "../page-paths.ts";
+import { OPEN_PAGES, OPEN_PATHS } from "../page-paths.ts";
 import type { Shared } from "../shared.ts";
 import { requireScope } from "../sign-in.ts";
 import { waitForFile, waitInLine } from "../whole-lists.ts";
@@ -49,9 +49,6 @@ const SECURITY = secureHeaders({
 const MOST_FORM = 64 * 1024;
 /** Bytes of a form from those who have not signed in: a name and a password. */
 const MOST_OPEN_FORM = 16 * 1024;
-
-/** Open pages that have the menu for those who are signed in. */
-const WITH_MENU = ["/docs", "/connect/:secret", "/setup/:code", "/password/:secret"];
 
 const FILES = ["/account/podkeep.json", "/listening/plays.csv", "/listening/plays.json"];
 
@@ -123,7 +120,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
     return (FILES.includes(c.req.path) ? waitForFile : waitInLine)(c, next);
   });
   serveSignIn(http, app, shared);
-  for (const path of WITH_MENU) http.use(path, showMenu(app, shared));
+  for (const path of OPEN_PAGES) http.use(path, showMenu(app, shared));
   serveDocs(http, document);
   serveConnectLinks(http, app, shared);
   serveFirstSteps(http, app, shared);
