@@ -13,7 +13,7 @@ import {
 } from "./device-list.ts";
 import type { Habits } from "./habits.ts";
 import { withoutScheme } from "./spellings.ts";
-import { endOf, isFullSync, type Millis, type SyncPosition } from "./sync-window.ts";
+import { endOf, isFullSync, type Knowledge, type Millis, type SyncPosition } from "./sync-window.ts";
 
 /** One feed of an upload. */
 export interface Report {
@@ -28,17 +28,13 @@ export interface Report {
 }
 
 /** What the server knows when an upload arrives. */
-export interface Known {
+export interface Known extends Pick<Knowledge, "knewUntil" | "toldUntil"> {
   listings: ReadonlyMap<string, Listing>;
   holdings: Holdings;
   /** The client's last GET; null when there was none. */
   last: SyncPosition | null;
   /** The user's clock. */
   clock: Millis;
-  /** Until when the client knew all changes because it read the whole list; 0 if it never did. */
-  listReadAt: Millis;
-  /** Until when the client knew all changes before that GET, or by reading the list. */
-  knewUntil: Millis;
   habits: Habits;
   /** What the upload adds: feeds, and the subscriptions that they lead to. */
   added: ReadonlySet<string | number>;
@@ -78,7 +74,7 @@ export const isReversed = (
   return listing !== undefined && isListed(listing) !== subscribed && listing.changed > knewUntil;
 };
 
-/** Decides what one line of an upload means. */
+/** Decides what one report of an upload means. */
 export function hear(report: Report, known: Known): Heard {
   const { feed, feed_url, subscribed } = report;
   const listing = known.listings.get(feed);
@@ -144,7 +140,7 @@ function isNothing(
   { feed, feed_url, implied }: Report,
   listing: Listing | undefined,
   holding: Holding | undefined,
-  { added, last, listReadAt, moved, habits }: Known,
+  { added, toldUntil, moved, habits }: Known,
 ): boolean {
   if (added.has(feed)) return true;
   // Apps echo the removals that they received, those of URLs that a subscription left too.
@@ -153,11 +149,7 @@ function isNothing(
   const same = habits.ignoresScheme && withoutScheme(holding?.feed_url ?? "") === withoutScheme(feed_url);
   if (!same && holding?.other_url && heldAs(holding.other_url, habits).includes(feed_url)) return true;
   // The device may lack what somebody else has added since the client's last GET, or since it reported it.
-  const until = Math.max(
-    last === null ? 0 : endOf(last.given),
-    listReadAt,
-    holding?.reported ? (holding.reported_at ?? 0) : 0,
-  );
+  const until = Math.max(toldUntil, holding?.reported ? (holding.reported_at ?? 0) : 0);
   return implied === true && !isOwn(listing, holding) && listing.changed > until;
 }
 

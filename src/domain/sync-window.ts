@@ -87,12 +87,48 @@ export const isFullSync = (last: Pick<SyncPosition, "since"> | null, { reportsAl
  * moves on with each response it receives says so, by its `since`.
  * @returns null if nothing says so
  */
-export function knownUntil(last: SyncPosition | null, habits: Habits): Millis | null {
+function knownUntil(last: SyncPosition | null, habits: Habits): Millis | null {
   if (!last) return null;
   const { clock, echoes, sendsFirst } = habits;
   if (sendsFirst && !isFullSync(last, habits)) return endOf(last.given);
   if (!last.own) return last.start;
   return last.since > 0 && clock === "server" && echoes === "once accepted" ? endOf(last.since) : null;
+}
+
+/** What a client knew, and was told, when it uploads. */
+export interface Knowledge {
+  /** Until when it knew all changes: before its last GET, or by reading the list. */
+  knewUntil: Millis;
+  /** Until when it was told all changes: by that GET too. */
+  toldUntil: Millis;
+  /** The time whose list its reports are compared with; null if they are compared with none. */
+  comparedAt: Millis | null;
+  /** The removals that it reports can't be obeying what changed after one of these times. */
+  unobeyedAfter: Millis[];
+}
+
+/**
+ * Finds what a client knew when its user made the changes that it uploads.
+ * @param listReadAt until when it knew all changes because it read the whole list; 0 if it never did
+ */
+export function knowledgeOf(last: SyncPosition | null, listReadAt: Millis, habits: Habits): Knowledge {
+  const start = last?.start ?? 0;
+  const byGet = knownUntil(last, habits);
+  const isCertain = byGet !== null || listReadAt > start;
+  const knewUntil = Math.max(listReadAt, byGet ?? start);
+  const toldUntil = Math.max(last ? endOf(last.given) : 0, listReadAt);
+  // Who asked for everything and uploads all that it has sends what it has just received too.
+  const uncertainAt = isFullSync(last, habits) ? toldUntil : null;
+  // Who echoes at once has asked just before, and may obey what a full disk kept from being noted as sent.
+  const mayObey = toldUntil === 0 || habits.echoes === "at once";
+  // What its user did before it asked obeys nothing that it was sent then.
+  const unobeyedAfter = habits.uploadsOlder && isCertain ? [toldUntil, knewUntil] : [toldUntil];
+  return {
+    knewUntil,
+    toldUntil,
+    comparedAt: isCertain ? knewUntil : uncertainAt,
+    unobeyedAfter: mayObey ? [] : unobeyedAfter,
+  };
 }
 
 /**

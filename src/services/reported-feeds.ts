@@ -4,7 +4,7 @@ import { type FeedUrl, hashFeedUrl } from "../domain/feed-url.ts";
 import type { Habits } from "../domain/habits.ts";
 import { type Change, statusOf, undoChanges, type What } from "../domain/history.ts";
 import { addedIn, isReversed, type Known, type Report } from "../domain/reports.ts";
-import { endOf, isFullSync, knownUntil, type Millis } from "../domain/sync-window.ts";
+import { knowledgeOf, type Millis } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { findCursor } from "../store/cursors.ts";
 import { listChangesFrom, readHistoryStart } from "../store/history.ts";
@@ -36,32 +36,23 @@ export async function readKnown(
   // What is in no list is new to all.
   const isNew = listings.size === 0 && holdings.size === 0;
   const [list] = client && !isNew ? await findCursor(tx, { user_id, client: client.id, stream: "lists" }) : [];
-  const listReadAt = list?.start ?? 0;
-  const byGet = knownUntil(last, habits);
-  const knewUntil = Math.max(listReadAt, byGet ?? last?.start ?? 0);
-  const isCertain = byGet !== null || listReadAt > (last?.start ?? 0);
-  const toldUntil = Math.max(last ? endOf(last.given) : 0, listReadAt);
-  // Who asked for everything and uploads all that it has sends what it has just received too.
-  const isCompared = isCertain || isFullSync(last, habits);
-  const reversed = client && isCompared ? reports.filter((one) => isReversed(one, { listings, knewUntil })) : [];
-  // Who echoes at once has asked just before, and may obey what a full disk kept from being noted as sent.
-  const mayObey = toldUntil === 0 || habits.echoes === "at once";
-  // What its user did before it asked obeys nothing that it was sent then.
-  const obeyedUntil = habits.uploadsOlder && isCertain ? knewUntil : toldUntil;
-  const left = mayObey ? [] : reports.filter((one) => isLeft(one, listings.get(one.feed), obeyedUntil));
+  const { knewUntil, toldUntil, comparedAt, unobeyedAfter } = knowledgeOf(last, list?.start ?? 0, habits);
+  const isCompared = client && comparedAt !== null;
+  const reversed = isCompared ? reports.filter((one) => isReversed(one, { listings, knewUntil })) : [];
+  const left = reports.filter((one) => unobeyedAfter.some((after) => isLeft(one, listings.get(one.feed), after)));
   // Only for these the past is read: it may be long.
   const isRead = left.length > 0 || reversed.length > 0;
-  const later = isRead ? await readLater(user, isCertain ? knewUntil : toldUntil, read) : read;
+  const later = isRead ? await readLater(user, comparedAt ?? toldUntil, read) : read;
   const known = {
     listings,
     last,
-    listReadAt,
+    toldUntil,
     knewUntil,
     clock: user.clock(),
     habits,
     leadsTo,
     added: addedIn(reports, leadsTo),
-    moved: new Set([toldUntil, obeyedUntil].flatMap((after) => findMoved(set, left, holdings, later, after))),
+    moved: new Set(unobeyedAfter.flatMap((after) => findMoved(set, left, holdings, later, after))),
     holdings,
     wasListed: pastOf(set, reversed, later),
     spellings: await readSpellings(tx, user_id, cursor, feeds.keys()),

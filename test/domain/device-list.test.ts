@@ -193,7 +193,8 @@ const broken: Record<string, Partial<Rules>> = {
     hear: (report, known) => RULES.hear(report, { ...known, wasListed: new Map() }),
   },
   "what an app knew without its cursor is not known": {
-    knownUntil: (last, of) => RULES.knownUntil(last, { ...of, echoes: "never" }),
+    knowledgeOf: (last, read, of) =>
+      RULES.knowledgeOf(last, read, { ...of, echoes: of.echoes === "at once" ? of.echoes : "never" }),
   },
   "what is echoed decides again": {
     hear: (report, known) => RULES.hear(report, { ...known, habits: { ...known.habits, echoes: "never" } }),

@@ -10,7 +10,7 @@ import {
 import type { Habits } from "../../src/domain/habits.ts";
 import { addedIn, hear, type Report, reportsOf, settle } from "../../src/domain/reports.ts";
 import { type FormerSpelling, inOtherScheme, spell, writeFor } from "../../src/domain/spellings.ts";
-import { endOf, keepsUpload, knownUntil, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
+import { keepsUpload, knowledgeOf, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { validFeed } from "../support/feed-url.ts";
 
@@ -21,7 +21,7 @@ export const RULES = {
   hear,
   reportsOf,
   openWindow,
-  knownUntil,
+  knowledgeOf,
   /** The timestamp that a POST answers. */
   timestampOfPost: (last: SyncPosition | null, _clock: number) => last?.given ?? 0,
   settle,
@@ -380,7 +380,6 @@ export class Server implements SyncServer {
     return own.every(({ from }) => from !== null) && own[0]?.from === feed;
   }
 
-  /** What it knows is as in readKnown() of src/services/reported-feeds.ts. */
   private upload(client: string, reports: Report[], habits: Habits): number {
     this.introduce(client, false);
     const last = this.positions.get(client) ?? null;
@@ -390,13 +389,9 @@ export class Server implements SyncServer {
       const listing = this.listing(feed);
       if (listing) listings.set(feed, listing);
     }
-    const before = this.rules.knownUntil(last, habits);
     const listReadAt = this.lists.get(client) ?? 0;
-    const until = listReadAt > (before ?? last?.start ?? 0) ? listReadAt : before;
-    const knewUntil = until ?? last?.start ?? 0;
-    const toldUntil = Math.max(last ? endOf(last.given) : 0, listReadAt);
-    const compared = until ?? (habits.reportsAll && last?.since === 0 ? toldUntil : null);
-    const past = compared === null ? undefined : this.past.find(({ changed }) => changed > compared);
+    const { knewUntil, toldUntil, comparedAt, unobeyedAfter } = this.rules.knowledgeOf(last, listReadAt, habits);
+    const past = comparedAt === null ? undefined : this.past.find(({ changed }) => changed > comparedAt);
     const wasListed = new Map(past?.listed);
     // What leads to a subscription that had another URL then was not on the list.
     for (const { feed } of reports) {
@@ -405,18 +400,16 @@ export class Server implements SyncServer {
     }
     const leadsTo = (feed: string) => this.find(feed)?.id;
     const added = addedIn(reports, leadsTo);
-    const mayObey = toldUntil === 0 || habits.echoes === "at once";
-    const unobeyed = habits.uploadsOlder && until !== null ? [toldUntil, until] : [toldUntil];
-    const left = mayObey
-      ? []
-      : reports.filter((one) => unobeyed.some((after) => this.hasMoved(one, holdings.get(one.feed), after)));
+    const left = reports.filter((one) =>
+      unobeyedAfter.some((after) => this.hasMoved(one, holdings.get(one.feed), after)),
+    );
     const moved = new Set(left.map(({ feed }) => feed));
     const spellings = this.spellingsOf(client);
     const known = {
       listings,
       last,
-      listReadAt,
       knewUntil,
+      toldUntil,
       clock: this.clock,
       habits,
       added,
