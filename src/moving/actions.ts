@@ -1,7 +1,7 @@
 // Episode actions of another server, in as many responses as it gives them.
 import { z } from "zod";
 import type { EpisodeAction } from "../domain/episode-actions.ts";
-import { UNTIMED } from "../domain/moving.ts";
+import { UNTIMED } from "../domain/moving-in.ts";
 import { readAction } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
 import { type Remote, readAnswer } from "./remote.ts";

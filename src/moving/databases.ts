@@ -1,7 +1,7 @@
 // The databases of apps: AntennaPod's, as it exports it, and gPodder's.
 import type { ForeignDatabase, ForeignRow, ForeignValue } from "../db/sqlite/foreign.ts";
 import type { EpisodeAction } from "../domain/episode-actions.ts";
-import { type Moving, nothingFrom } from "../domain/moving.ts";
+import { type Moving, nothingFrom } from "../domain/moving-in.ts";
 import { MOST_SECONDS } from "../domain/play-time.ts";
 import { isFinished } from "../domain/plays.ts";
 import { isText } from "../domain/sent-actions.ts";

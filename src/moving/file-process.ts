@@ -2,7 +2,7 @@
 import { readUpTo, sizeText } from "../bounded.ts";
 import { APPLICATION_ID } from "../db/sqlite/file.ts";
 import { isSqlite, openForeign } from "../db/sqlite/foreign.ts";
-import { type Moving, nothingFrom } from "../domain/moving.ts";
+import { type Moving, nothingFrom } from "../domain/moving-in.ts";
 import { decodeOpml, NotOpmlError, OpmlError, readOpml } from "../domain/opml.ts";
 import { DomainError } from "../errors.ts";
 import { readAppDatabase } from "./databases.ts";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { readUpTo } from "../bounded.ts";
 import { programArguments, READ_FILE } from "../config/program.ts";
-import type { Moving } from "../domain/moving.ts";
+import type { Moving } from "../domain/moving-in.ts";
 import { DomainError } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import { type MovingLimits, readMoving } from "./lines.ts";

@@ -1,6 +1,6 @@
 // Servers with gPodder's API: gpodder.net, oPodSync, goPodder, PodFetch, PinePods, podkeep.
 import { z } from "zod";
-import { type Moving, MovingDevice, nothingFrom } from "../domain/moving.ts";
+import { type Moving, MovingDevice, nothingFrom } from "../domain/moving-in.ts";
 import { readActions } from "./actions.ts";
 import { type Answer, type Remote, readAnswer, readJson, readList, requireOk } from "./remote.ts";
 

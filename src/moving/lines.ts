@@ -1,6 +1,6 @@
 // What moves in as lines of JSON, so that many episodes are read and written in turns.
 import { z } from "zod";
-import { type Moving, MovingAction, MovingDevice, MovingFeed, MovingPlay, nothingFrom } from "../domain/moving.ts";
+import { type Moving, MovingAction, MovingDevice, MovingFeed, MovingPlay, nothingFrom } from "../domain/moving-in.ts";
 import { isText } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
 import { parseJson } from "../json.ts";

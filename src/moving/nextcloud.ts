@@ -1,6 +1,6 @@
 // Servers with Nextcloud's gPodder Sync app.
 import { z } from "zod";
-import { type Moving, nothingFrom } from "../domain/moving.ts";
+import { type Moving, nothingFrom } from "../domain/moving-in.ts";
 import { readActions } from "./actions.ts";
 import { type Remote, readAnswer, readJson } from "./remote.ts";
 

@@ -1,6 +1,6 @@
 // Servers with the subscriptions of the Open Podcast API. It has no episodes yet.
 import { z } from "zod";
-import { type Moving, nothingFrom } from "../domain/moving.ts";
+import { type Moving, nothingFrom } from "../domain/moving-in.ts";
 import { DomainError } from "../errors.ts";
 import { type Remote, readAnswer, readJson } from "./remote.ts";
 

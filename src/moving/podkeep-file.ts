@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { DEVICE_TYPES } from "../domain/device-types.ts";
 import { statusOf } from "../domain/history.ts";
-import { type Moving, nothingFrom } from "../domain/moving.ts";
+import { type Moving, nothingFrom } from "../domain/moving-in.ts";
 import { readAction } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
 import { parseJson } from "../json.ts";

@@ -1,5 +1,5 @@
 // Reading an account on another server, by the protocol that it speaks.
-import type { Moving } from "../domain/moving.ts";
+import type { Moving } from "../domain/moving-in.ts";
 import { DomainError } from "../errors.ts";
 import { findGpodder, readGpodder } from "./gpodder.ts";
 import { findNextcloud, readNextcloud } from "./nextcloud.ts";

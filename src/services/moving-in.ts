@@ -2,7 +2,7 @@
 import { type Arrival, type EpisodeAction, normalizeAction } from "../domain/episode-actions.ts";
 import { EpisodeSet, numberOf } from "../domain/episode-set.ts";
 import { hashFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
-import { type Moving, type MovingDevice, moveLabel, UNTIMED } from "../domain/moving.ts";
+import { type Moving, type MovingDevice, moveLabel, UNTIMED } from "../domain/moving-in.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { listAddedBy } from "../store/history.ts";
 import { nextTurn } from "../turns.ts";

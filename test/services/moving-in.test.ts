@@ -1,7 +1,7 @@
 // Moving in: what is stored of another server's data.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Moving, nothingFrom } from "../../src/domain/moving.ts";
+import { type Moving, nothingFrom } from "../../src/domain/moving-in.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { readExport } from "../../src/moving/podkeep-file.ts";
 import { type Actor, actAsAdmin } from "../../src/services/actor.ts";

@@ -1,6 +1,6 @@
 // Large requests that change a list: others don't wait for the whole, and what is cut off is completed by a repetition.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { nothingFrom } from "../../src/domain/moving.ts";
+import { nothingFrom } from "../../src/domain/moving-in.ts";
 import { DomainError } from "../../src/errors.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { type Actor, actAsUser } from "../../src/services/actor.ts";
