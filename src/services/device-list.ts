@@ -141,14 +141,14 @@ async function findListings(tx: Tx, user_id: number, holdings: Holding[]): Promi
 type HoldingRow = Awaited<ReturnType<typeof listHoldings>>[number];
 
 /** Holdings as rules have them, by feed. */
-export const byFeed = (rows: HoldingRow[]): Map<string, Holding> =>
+export const holdingsIn = (rows: HoldingRow[]): Map<string, Holding> =>
   new Map(rows.map((row) => [row.feed, { ...row, reported: row.reported === null ? null : row.reported === 1 }]));
 
 async function readHoldings(tx: Tx, user_id: number, { id }: Client, feeds: string[], { since, start }: SyncWindow) {
   const of = { user_id, client: id };
-  if (since === 0) return byFeed(await listHoldings(tx, of));
+  if (since === 0) return holdingsIn(await listHoldings(tx, of));
   const resent = await listToResend(tx, { ...of, start });
-  return byFeed([...resent, ...(await findHoldings(tx, of, rowsOf("feed", feeds)))]);
+  return holdingsIn([...resent, ...(await findHoldings(tx, of, rowsOf("feed", feeds)))]);
 }
 
 /** Saves what a client holds. */
@@ -182,10 +182,10 @@ async function findSpellingsOf(tx: Tx, user_id: number, client: Client, feed_url
   const rows = isFew ? await findSpellings(tx, { user_id }, asked) : await listSpellings(tx, { user_id });
   const keyOf = textKeysFor(feed_urls.length);
   const urls = new Set(feed_urls.map((feed_url) => keyOf(withSmallScheme(feed_url))));
-  const others = byFeed(holdings.filter(({ feed_url }) => !urls.has(keyOf(feed_url))));
+  const others = holdingsIn(holdings.filter(({ feed_url }) => !urls.has(keyOf(feed_url))));
   // Most clients spell all feeds as the server does: then no hash is needed.
   if (others.size === 0 && rows.length === 0) return withSmallScheme;
-  const held: Holdings = byFeed(holdings);
+  const held: Holdings = holdingsIn(holdings);
   const cursor = await ClientCursor.read(tx, user_id, client, "feeds");
   const spellings = spellingsOf(rows, cursor);
   return (feed_url: string) => {

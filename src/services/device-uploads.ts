@@ -20,7 +20,7 @@ import type { Actor } from "./actor.ts";
 import { ClientCursor } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
-import { byFeed, keepHoldings } from "./device-list.ts";
+import { holdingsIn, keepHoldings } from "./device-list.ts";
 import { renewForClient } from "./episode-set.ts";
 import { findMeant } from "./meant-feeds.ts";
 import { inParts } from "./parts.ts";
@@ -71,7 +71,7 @@ export async function uploadFeedList(context: Context, actor: Actor, client: Cli
   const habits = { ...client.habits, echoes: "never", uploadsOlder: false, reportsNews: false } as const;
   const list = feeds.map(({ hash, feed_url }) => ({ feed: hash, feed_url }));
   const readReports = async (user: UserTx) => {
-    const held = byFeed(await listHoldings(user.tx, { user_id: user.user_id, client: client.id }));
+    const held = holdingsIn(await listHoldings(user.tx, { user_id: user.user_id, client: client.id }));
     return reportsOf(await findMeant(user, client, list), held);
   };
   return applyUpload(context, actor, { client, habits, feeds, readReports });
