@@ -218,7 +218,7 @@ export class WorkingSet {
   }
 
   /** The URL that a subscription had left before this transaction, and when. */
-  leaving(feed: string): { left_url: string | null; left_at: number | null } | undefined {
+  leftBefore(feed: string): { left_url: string | null; left_at: number | null } | undefined {
     return this.#storedFeeds.get(feed);
   }
 

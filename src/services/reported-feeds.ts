@@ -144,7 +144,7 @@ export async function listingsIn(set: WorkingSet, feeds: Iterable<string>): Prom
     if (hashFeedUrl(subscription.feed_url) === feed) {
       listings.set(feed, currentListing(feed, subscription));
     } else {
-      const { left_url, left_at } = set.leaving(feed) ?? {};
+      const { left_url, left_at } = set.leftBefore(feed) ?? {};
       listings.set(feed, leftListing(feed, left_url, left_at));
     }
   });

@@ -78,5 +78,5 @@ test("many subscriptions get guids on URLs that they left, and spellings that ot
   const moved = createSet({ feeds: left });
   for (const one of moved.all()) changeFeed(moved, one, feedOf("b", one.id));
   expect(save(moved).respelled.length).toBe(MANY);
-  expect(moved.leaving(feedOf("b", MANY).hash)?.left_at).toBe(1);
+  expect(moved.leftBefore(feedOf("b", MANY).hash)?.left_at).toBe(1);
 });
