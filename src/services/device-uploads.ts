@@ -56,8 +56,8 @@ export async function uploadFeedChanges(
     ...added.map(({ hash, feed_url }) => ({ feed: hash, feed_url, subscribed: true })),
   ];
   const readReports = (user: UserTx) => findMeant(user, client, reports);
-  const feeds = [...removed, ...undone, ...added];
-  return applyUpload(context, actor, { client, habits: client?.habits ?? NO_HABITS, feeds, readReports });
+  const size = reports.length;
+  return applyUpload(context, actor, { client, habits: client?.habits ?? NO_HABITS, size, readReports });
 }
 
 /** Applies a client's whole list: adds what is missing, and removes what this client had added and has no more. */
@@ -74,15 +74,15 @@ export async function uploadFeedList(context: Context, actor: Actor, client: Cli
     const held = holdingsIn(await listHoldings(user.tx, { user_id: user.user_id, client: client.id }));
     return reportsOf(await findMeant(user, client, list), held);
   };
-  return applyUpload(context, actor, { client, habits, feeds, readReports });
+  return applyUpload(context, actor, { client, habits, size: list.length, readReports });
 }
 
 /** An upload as it arrived. */
 interface Upload {
   client: Client | null;
   habits: Habits;
-  /** The feeds that were sent. */
-  feeds: FeedUrl[];
+  /** How many feeds were sent. */
+  size: number;
   /** What it reports, which for a whole list depends on what the client has reported. */
   readReports(user: UserTx): Promise<Report[]>;
 }
@@ -92,8 +92,6 @@ interface Begun {
   /** The cursor as the first part found it: it says for all parts what the client knew. */
   cursor: ClientCursor;
   habits: Habits;
-  /** The feeds as they were sent, by their hashes. */
-  sent: ReadonlyMap<string, FeedUrl>;
   /** Parts after the first one. */
   rest: Report[][];
   /** What changed after the client knew the list last, if a part needed it. */
@@ -121,22 +119,21 @@ const applyUpload = (context: Context, actor: Actor, upload: Upload): Promise<Se
 async function applyInParts(
   context: Context,
   actor: Actor,
-  { client, habits, feeds, readReports }: Upload,
+  { client, habits, size, readReports }: Upload,
 ): Promise<Seconds> {
   const beginCursor = (user: UserTx) => ClientCursor.begin(user, client, "feeds", false, context.clock.now());
   const readParts = async (user: UserTx) => splitReports(user, await readReports(user));
   let read: Report[][] | null = null;
-  if (feeds.length > FEW) {
+  if (size > FEW) {
     // What reports mean depends on what a new client takes over.
     await transact(context, actor, beginCursor);
     // Not in a transaction, for which other users would wait.
     read = await rehearse(context, actor, readParts);
   }
-  const sent = new Map(feeds.map((feed) => [feed.hash, feed]));
   let begun: Begun = await transact(context, actor, async (user) => {
     const cursor = await beginCursor(user);
     const [first = [], ...rest] = read ?? (await readParts(user));
-    return applyPart(context, user, { cursor, habits, sent, rest, later: null, clock: 0 }, first);
+    return applyPart(context, user, { cursor, habits, rest, later: null, clock: 0 }, first);
   });
   for (const part of begun.rest) {
     begun = await transact(context, actor, async (user) => {
@@ -171,12 +168,11 @@ async function splitReports({ tx, user_id }: UserTx, reports: Report[]): Promise
 
 /** Applies a part of an upload. @returns the upload for the next part */
 async function applyPart(context: Context, user: UserTx, upload: Begun, reports: Report[]): Promise<Begun> {
-  const { cursor, sent } = upload;
+  const { cursor } = upload;
   const before = user.clock();
   const feeds = new Map<string, FeedUrl>();
-  await mapInTurns(reports, ({ feed, feed_url }) => {
-    const read = sent.get(feed);
-    const url = read?.feed_url === feed_url ? read : readFeedUrl(feed_url);
+  await mapInTurns(reports, ({ feed_url }) => {
+    const url = readFeedUrl(feed_url);
     if ("hash" in url) feeds.set(url.hash, url);
   });
   const guids = reports.flatMap(({ feed }) => feeds.get(feed)?.computed_guid ?? []);
