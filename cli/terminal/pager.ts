@@ -4,11 +4,10 @@ import { print } from "./output.ts";
 /** Exit code of a shell that does not find a program. */
 const NOT_FOUND = 127;
 
-/** Prints a text; one that is longer than the terminal goes through $PAGER, else through less if there is one. */
+/** Prints a text on a terminal; one that is longer goes through $PAGER, else through less if there is one. */
 export async function page(text: string): Promise<void> {
-  const { isTTY, rows } = process.stdout;
   const pager = process.env["PAGER"] ?? (Bun.which("less") ? "less" : "");
-  if (!isTTY || !pager || text.split("\n").length < rows) return print(text);
+  if (!pager || text.split("\n").length < process.stdout.rows) return print(text);
   // Ctrl-C is for the pager.
   process.on("SIGINT", () => {});
   // As git does: colours, no need to quit a short text, which stays on the screen.
