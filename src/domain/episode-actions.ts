@@ -184,11 +184,7 @@ export function parseActionTime(text: string): number | null {
 }
 
 /** An action with its episode, as apps are told it. */
-export interface ToldAction extends StoredAction {
-  feed_url: string;
-  episode_url: string;
-  guid: string | null;
-}
+export type ToldAction = StoredAction & Pick<EpisodeAction, "feed_url" | "episode_url" | "guid">;
 
 /** An episode action as gPodder's API has it. */
 export interface PublishedAction {
