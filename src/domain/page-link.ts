@@ -6,7 +6,7 @@ const FEED_TYPES = ["application/rss+xml", "application/atom+xml"];
 
 /** Reads a page piece by piece; `done` at the first feed, or the end of its head. */
 export class PageLinkReader {
-  /** Its URL. */
+  /** The URL of the feed; null while none is found. */
   feed: string | null = null;
   done = false;
   readonly #parser: Parser;
