@@ -1,5 +1,5 @@
 // Variants of this server that break one rule which apps meet between two syncs only.
-import { answers, type Broken, hears, instead, type Json } from "./changes.ts";
+import { answers, type Broken, hears, instead, itemsOf, type Json } from "./changes.ts";
 
 const READ = { method: "GET", path: /^\/+(api\/2\/subscriptions\/|index.php\/apps\/gpoddersync\/subscriptions)/ };
 const SEND = { method: "POST", path: /^\/(api\/2\/subscriptions\/|index.php\/apps\/gpoddersync\/subscription_change)/ };
@@ -18,8 +18,35 @@ const tells =
     return answers(READ, (body) => alter(body, deviceOf(request), isFirst))(send)(request);
   };
 
+const READ_PLAYS = { method: "GET", path: /^\/(api\/2\/episodes\/|index.php\/apps\/gpoddersync\/episode_action$)/ };
+const SEND_PLAYS = { method: "POST", path: /^\/(api\/2\/episodes\/|index.php\/apps\/gpoddersync\/episode_action\/)/ };
+
+interface BrokenRace extends Broken {
+  /** The apps with which it can be seen; default: all. */
+  apps?: string[];
+}
+
 /** `breaks` has the last part of the ids. */
-export const BROKEN_RACES: Broken[] = [
+export const BROKEN_RACES: BrokenRace[] = [
+  {
+    breaks: ["earlier-play-arrives-later"],
+    // gPodder keeps the time of each place, and PinePods the place further on.
+    apps: ["antennapod", "kasts"],
+    does: "gives the place that arrived last",
+    change(send) {
+      const sent: Json[] = [];
+      const keeping = instead(SEND_PLAYS, async (request) => {
+        sent.push(...((await request.json()) as Json[]));
+        return null;
+      })(send);
+      return answers(READ_PLAYS, (body) => {
+        const last = new Map(sent.map((play) => [play["episode"], play]));
+        const actions = itemsOf(body, "actions").map((one) => ({ ...one, ...last.get(one["episode"]) }));
+        const told = new Set(actions.map(({ episode }) => episode));
+        return { ...body, actions: [...actions, ...sent.filter(({ episode }) => !told.has(episode)).slice(-1)] };
+      })(keeping);
+    },
+  },
   {
     breaks: ["idle-for-several-syncs"],
     does: "has no news for a device that had none twice",

@@ -123,8 +123,19 @@ const withTwoCookies =
   };
 
 const UNREADABLE = { podcast: "https://earlier.example/rss", episode: "https://earlier.example/1.mp3" };
+const DEVICE = /^\/+api\/2\/(devices|subscriptions)\/test\/(.+)\.json$/;
 const EPISODES = { method: "GET", path: /^\/api\/2\/episodes\// };
 /** Gives back an action of an earlier run without a time. */
 const withUnreadable = answers(EPISODES, (body) => ({ ...body, actions: [UNREADABLE, ...itemsOf(body, "actions")] }));
 
-export const beAnotherSync = (send: Send): Send => withTwoCookies(withUnreadable(send));
+/** Tells nothing to a device that was neither described nor has uploaded, as gpodder.net. */
+const withKnownDevices = (send: Send): Send => {
+  const known = new Set<string>();
+  return async (request) => {
+    const [, kind, device = ""] = DEVICE.exec(new URL(request.url).pathname) ?? [];
+    if (kind !== undefined && request.method !== "GET") known.add(device);
+    return kind === "subscriptions" && !known.has(device) ? new Response("", { status: 404 }) : send(request);
+  };
+};
+
+export const beAnotherSync = (send: Send): Send => withTwoCookies(withUnreadable(withKnownDevices(send)));

@@ -13,6 +13,12 @@ export interface SyncApp {
   describes_device: boolean;
   /** The `since` of the next sync: the last timestamp it received, that and one second, or its own clock. */
   next_since: "timestamp" | "timestamp + 1" | "own clock" | "own clock after uploads";
+  /** Whose changes it reads: its own device's, or those of each device that the server lists. */
+  reads: "its device" | "each listed device";
+  /** Against what the time of a play counts that comes from the server; PinePods keeps the place further on. */
+  keeps_place: "later than unsent ones" | "later than any" | "further";
+  /** Kasts takes a time with a zone for 1970. */
+  reads_zones: boolean;
   /** Where this can be read. */
   source: string;
 }
@@ -26,7 +32,10 @@ export const APPS: readonly SyncApp[] = [
     signs_in: "login",
     describes_device: true,
     next_since: "timestamp",
-    source: "AntennaPod, net/sync: SyncService, GpodnetService",
+    reads: "its device",
+    keeps_place: "later than unsent ones",
+    reads_zones: true,
+    source: "AntennaPod, net/sync: SyncService, EpisodeActionFilter, GpodnetService",
   },
   {
     name: "gPodder",
@@ -36,6 +45,9 @@ export const APPS: readonly SyncApp[] = [
     signs_in: "challenge",
     describes_device: true,
     next_since: "timestamp",
+    reads: "its device",
+    keeps_place: "later than any",
+    reads_zones: true,
     source: "gPodder, src/gpodder/my.py; mygpoclient",
   },
   {
@@ -46,6 +58,9 @@ export const APPS: readonly SyncApp[] = [
     signs_in: "basic",
     describes_device: true,
     next_since: "timestamp + 1",
+    reads: "its device",
+    keeps_place: "later than unsent ones",
+    reads_zones: false,
     source: "Kasts, src/sync/syncjob.cpp",
   },
   {
@@ -56,7 +71,10 @@ export const APPS: readonly SyncApp[] = [
     signs_in: "login",
     describes_device: false,
     next_since: "own clock",
-    source: "PinePods, rust-api/src/handlers/sync.rs",
+    reads: "each listed device",
+    keeps_place: "further",
+    reads_zones: true,
+    source: "PinePods, rust-api/src/database.rs: call_gpodder_service_sync",
   },
   {
     name: "AntennaPod",
@@ -66,6 +84,9 @@ export const APPS: readonly SyncApp[] = [
     signs_in: "basic",
     describes_device: false,
     next_since: "own clock after uploads",
+    reads: "its device",
+    keeps_place: "later than unsent ones",
+    reads_zones: true,
     source: "AntennaPod, net/sync: NextcloudSyncService",
   },
   {
@@ -76,6 +97,9 @@ export const APPS: readonly SyncApp[] = [
     signs_in: "basic",
     describes_device: false,
     next_since: "timestamp + 1",
+    reads: "its device",
+    keeps_place: "later than unsent ones",
+    reads_zones: false,
     source: "Kasts, src/sync/syncjob.cpp",
   },
 ];

@@ -164,6 +164,9 @@ export function syncClient(
   const isOurs = (action: unknown) => prober.isOurs(Named.safeParse(action).data?.podcast ?? "");
   const OwnActions = Listed.transform((body) => ({ ...body, actions: body.actions.filter(isOurs) })).pipe(Actions);
   const readFeeds = (since: number) => get(`${paths.read}?since=${since}`, Changes);
+  /** What the gPodder API tells another device, read by this one. */
+  const readFeedsOf = (id: string, since: number) =>
+    get(`${pathsOf(protocol, user, encodeURIComponent(id)).read}?since=${since}`, Changes);
 
   /** Uploads changes of the list, which are undone at the end of the check. */
   async function postFeeds(add: string[], remove: string[], headers = {}): Promise<Answer> {
@@ -183,6 +186,9 @@ export function syncClient(
     request,
     /** Changes since a timestamp in seconds. */
     readFeeds,
+    readFeedsOf,
+    /** The ids of the account's devices. */
+    listDevices: async () => (await get(paths.devices, z.array(z.looseObject({ id: z.string() })))).map(({ id }) => id),
     /** The feeds of this check that the device is to add. */
     added: async (since = 0) => (await readFeeds(since)).add.filter(prober.isOurs),
     /** A request with Basic and no cookie. */

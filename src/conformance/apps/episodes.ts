@@ -29,7 +29,7 @@ export const episodeDemands: Demand[] = [
   {
     key: "episodes/latest-place-counts",
     says: "Of two plays of one episode the later one is the last that a device gets",
-    source: "AntennaPod and Kasts apply the latest; PinePods the last one in the list",
+    source: "AntennaPod and Kasts apply the latest one",
     level: "MUST",
     async run(prober, client, another) {
       const feed = prober.feed();
@@ -58,7 +58,7 @@ export const episodeDemands: Demand[] = [
   {
     key: "episodes/an-earlier-play-that-arrives-late",
     says: "A play that an offline device made earlier and sends later is not skipped by `since`",
-    source: "nextcloud-gpodder and oPodSync filter by arrival; a device that was offline for a day",
+    source: "A device that was offline for a day: by its own time, no other device ever hears of its plays",
     level: "MUST",
     async run(prober, client, another) {
       const feed = prober.feed();

@@ -35,7 +35,7 @@ export const gpodderAuthDemands: Demand[] = [
   {
     key: "auth/another-name-is-refused",
     says: "Another user's name in the path is refused",
-    source: "gPodder API, Authentication",
+    source: "gPodder API, Subscriptions: 401, invalid user",
     level: "MUST",
     async run(_prober, client) {
       const { status } = await client.request(

@@ -1,7 +1,7 @@
 // What apps demand of single requests of the gPodder API alone.
 import { z } from "zod";
 import { expect, expectEqual } from "../expect.ts";
-import { CompleteUpload, LOGIN_SCRIPT, requireOk, syncClient, writeTime } from "./client.ts";
+import { CompleteUpload, requireOk, scriptFor, syncClient, writeTime } from "./client.ts";
 import { type Demand, play } from "./demand.ts";
 import { gpodderAuthDemands } from "./gpodder-auth.ts";
 import { gpodderDeviceDemands } from "./gpodder-devices.ts";
@@ -69,14 +69,13 @@ export const gpodderDemands: Demand[] = [
   },
   {
     key: "subscriptions/device-ids",
-    says: "Letters, digits, `_`, `.` and `-` can be in the id of a device, which needs no description before it syncs",
+    says: "Letters, digits, `_`, `.` and `-` can be in the id of a device",
     source: "gPodder API, Devices: [\\w.-]+",
     level: "MUST",
     async run(prober, client) {
       const feed = prober.feed();
       await client.sendFeeds([feed], []);
-      const device = syncClient(prober, LOGIN_SCRIPT, `A.Phone_of-${prober.id}`);
-      await device.signIn();
+      const device = syncClient(prober, scriptFor("gpodder"), `A.Phone_of-${prober.id}`);
       expectEqual("add", await device.added(), [feed]);
     },
   },

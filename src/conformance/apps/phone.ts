@@ -14,13 +14,20 @@ interface Course {
 /** Seconds of all episodes. */
 const TOTAL = 3600;
 
+const ZONE = /(Z|[+-]\d\d:?\d\d)$/;
+/** When an action was made; times without a zone are UTC. */
+const timeOf = ({ timestamp }: Pick<Action, "timestamp">) =>
+  Date.parse(ZONE.test(timestamp) ? timestamp : `${timestamp}Z`);
+
 export class Phone {
   readonly feeds = new Set<string>();
   /** Seconds, by episode URL. */
   readonly positions = new Map<string, number>();
   readonly #added = new Set<string>();
   readonly #removed = new Set<string>();
-  #plays: Partial<Action>[] = [];
+  /** When a place was reached, by episode URL. */
+  readonly #times = new Map<string, number>();
+  #plays: Action[] = [];
   #since = 0;
   #episodesSince = 0;
   readonly #client: SyncClient;
@@ -50,7 +57,9 @@ export class Phone {
   play(feed: string, episode: string, position: number, at = this.prober.clock.now()): void {
     this.positions.set(episode, position);
     const [podcast, action, timestamp] = [feed, "play", writeTime(at)];
-    this.#plays.push({ podcast, episode, action, timestamp, started: 0, position, total: TOTAL });
+    const made = { podcast, episode, action, timestamp, started: 0, position, total: TOTAL };
+    this.#plays.push(made);
+    this.#times.set(episode, timeOf(made));
   }
 
   list = () => [...this.feeds].sort();
@@ -61,6 +70,18 @@ export class Phone {
     await this.#syncPlays();
   }
 
+  async #readFeeds() {
+    if (this.app.reads === "its device") return this.#client.readFeeds(this.#since);
+    const listed = await this.#client.listDevices();
+    // The devices of other checks have nothing of this one's.
+    const ours = listed.filter((id) => id.includes(this.prober.id));
+    const parts = [];
+    for (const device of ours.length > 0 ? ours : listed.slice(0, 1)) {
+      parts.push(await this.#client.readFeedsOf(device, this.#since));
+    }
+    return { add: parts.flatMap(({ add }) => add), remove: parts.flatMap(({ remove }) => remove), timestamp: 0 };
+  }
+
   /** Syncs without episodes, as apps do after a change. */
   async syncFeeds(course?: Course): Promise<void> {
     await this.#client.signIn();
@@ -68,7 +89,7 @@ export class Phone {
   }
 
   async #syncFeeds({ between, lost }: Course = {}): Promise<void> {
-    const { add, remove, timestamp } = await this.#client.readFeeds(this.#since);
+    const { add, remove, timestamp } = await this.#readFeeds();
     if (lost === "download") return;
     // The first sync sends the whole list.
     if (this.#since === 0) for (const feed of this.feeds) this.#added.add(feed);
@@ -94,12 +115,7 @@ export class Phone {
 
   async #syncPlays(between?: () => Promise<unknown>): Promise<void> {
     const { actions, timestamp } = await this.#client.readActions(this.#episodesSince);
-    const pending = new Set(this.#plays.map(({ episode }) => episode));
-    for (const { action, episode, position } of actions) {
-      // The app keeps a position that it has not sent yet.
-      if (action.toLowerCase() !== "play" || !position || pending.has(episode)) continue;
-      this.positions.set(episode, position);
-    }
+    this.#apply(actions.filter(({ action }) => action.toLowerCase() === "play"));
     await between?.();
     if (this.#plays.length === 0) {
       this.#episodesSince = this.#next(timestamp);
@@ -108,6 +124,23 @@ export class Phone {
     const sent = await this.#client.sendActions(this.#plays);
     this.#plays = [];
     this.#episodesSince = this.#next(timestamp, sent);
+  }
+
+  #apply(plays: Action[]): void {
+    const { keeps_place, reads_zones } = this.app;
+    const times =
+      keeps_place === "later than any" ? this.#times : new Map(this.#plays.map((one) => [one.episode, timeOf(one)]));
+    for (const play of plays) {
+      const { episode, position } = play;
+      const time = reads_zones || !ZONE.test(play.timestamp) ? timeOf(play) : 0;
+      const isKept =
+        keeps_place === "further"
+          ? (this.positions.get(episode) ?? 0) >= (position ?? 0)
+          : (times.get(episode) ?? 0) > time;
+      if (!position || isKept) continue;
+      this.positions.set(episode, position);
+      times.set(episode, time);
+    }
   }
 
   /** The `since` of the next request. @param sent the timestamp of an upload; undefined without one */

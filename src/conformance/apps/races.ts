@@ -226,7 +226,8 @@ const RACES: Race[] = [
       for (const phone of [scene.phone, tablet]) await phone.sync();
       // The tablet is offline after it.
       tablet.play(feed, episode, 300, scene.prober.clock.now() - 60_000);
-      await pause(scene);
+      // Long enough for an app that adds a second to its last timestamp.
+      await pause(scene, 2.1);
       scene.phone.play(feed, episode, 900);
       await scene.phone.syncPlays();
       await pause(scene);
@@ -245,7 +246,13 @@ const checkOf = (app: SyncApp, { key, says, run }: Race): Check => ({
     let devices = 0;
     const name = () => `conformance-${prober.id}-${++devices}`;
     const phone = new Phone(prober, app, name());
-    const other = syncClient(prober, scriptFor(app.protocol), name());
+    // Described, so that it is listed for apps that read each listed device.
+    const other = syncClient(
+      prober,
+      { ...scriptFor(app.protocol), describes_device: app.protocol === "gpodder" },
+      name(),
+    );
+    await other.signIn();
     await other.readFeeds(0);
     await run({ prober, phone, other, another: () => new Phone(prober, app, name(), true), feed: () => prober.feed() });
   },

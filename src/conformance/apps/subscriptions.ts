@@ -7,7 +7,7 @@ export const feedDemands: Demand[] = [
   {
     key: "subscriptions/first-download-has-the-list",
     says: "A device without an earlier `since` gets every subscription in `add`, and none in `remove`",
-    source: "gPodder API, Subscriptions: Get Subscription Changes; AntennaPod's first sync",
+    source: "AntennaPod's first sync: what is in `remove` it deletes, also a feed that the phone has had for years",
     level: "MUST",
     async run(prober, client, another) {
       const [stays, gone] = [prober.feed(), prober.feed()];
