@@ -17,6 +17,8 @@ export interface Check {
   source: string;
   /** A server that fails a MUST loses changes, refuses apps, or contradicts the published text. */
   level: "MUST" | "SHOULD";
+  /** Ids of checks without which it says nothing: it is skipped if one of them has failed. */
+  needs?: readonly string[];
   /** @throws Failure if the server does otherwise */
   run(prober: Prober): Promise<void>;
 }

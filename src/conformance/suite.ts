@@ -1,7 +1,7 @@
 // All checks, and a run of them against one server.
 import { removeLeft } from "./account.ts";
 import { appChecksOf } from "./apps/checks.ts";
-import { racesOf } from "./apps/races.ts";
+import { racesOf } from "./apps/race-checks.ts";
 import { type Check, type Protocol, protocolOf } from "./check.ts";
 import { Failure, NotApplicable } from "./expect.ts";
 import { addingChecks } from "./openpodcast/adding.ts";
@@ -73,7 +73,8 @@ export async function runChecks(
   let silent = 0;
   for (const [index, check] of CHECKS.filter(wanted).entries()) {
     try {
-      const { isSilent, ...found } = await runCheck(check, new Prober(target, pace, `${run}-${index}`));
+      const { isSilent, ...found } =
+        skipWithout(check, results) ?? (await runCheck(check, new Prober(target, pace, `${run}-${index}`)));
       const result = { ...found, reason: pace.secrets.hide(found.reason) };
       results.push(result);
       watch(result);
@@ -94,7 +95,18 @@ export async function runChecks(
   return { results, ended, left, requests: pace.sent() };
 }
 
-async function runCheck(check: Check, prober: Prober): Promise<Result & { isSilent: boolean }> {
+interface Found extends Result {
+  isSilent: boolean;
+}
+
+/** One mistake is one failure: what needs a check that has failed would only repeat it. */
+function skipWithout(check: Check, before: Result[]): Found | null {
+  const missing = check.needs?.find((id) => before.some((one) => one.check.id === id && one.outcome === "failed"));
+  if (missing === undefined) return null;
+  return { check, outcome: "skipped", reason: `it needs ${missing}, which fails`, exchanges: [], isSilent: false };
+}
+
+async function runCheck(check: Check, prober: Prober): Promise<Found> {
   const passed = { check, outcome: "passed" as const, reason: "", exchanges: [], isSilent: false };
   try {
     await check.run(prober);

@@ -29,6 +29,11 @@ interface BrokenRace extends Broken {
 /** `breaks` has the last part of the ids. */
 export const BROKEN_RACES: BrokenRace[] = [
   {
+    breaks: ["syncs"],
+    does: "takes no place of a podcast that another device does not have",
+    change: instead(SEND_PLAYS, () => new Response("", { status: 409 })),
+  },
+  {
     breaks: ["earlier-play-arrives-later"],
     // gPodder keeps the time of each place, and PinePods the place further on.
     apps: ["antennapod", "kasts"],

@@ -47,6 +47,25 @@ const chain =
 const refuse = (status: number) => new Response("", { status });
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
+/** A device gets only what it has uploaded itself, as with gpodder.net until the user joins devices. */
+export const keepListsApart: Broken["change"] = (send) => {
+  const sent = new Set<string>();
+  const keyOf = (request: Request, feed: unknown) => `${new URL(request.url).pathname.split("/").at(-1)} ${feed}`;
+  const keeping = instead({ path: /^\/(api\/2\/)?subscriptions\// }, async (request) => {
+    const body = (await request.json().catch(() => ({}))) as Json;
+    const feeds = Array.isArray(body) ? body : [...listOf(body["add"]), ...listOf(body["remove"])];
+    for (const feed of feeds) sent.add(keyOf(request, feed));
+    return null;
+  })(send);
+  return async (request) => {
+    const only = (feeds: unknown) => listOf(feeds).filter((feed) => sent.has(keyOf(request, feed)));
+    const { readFeeds } = ROUTES.gpodder;
+    return answers(readFeeds, (body) => ({ ...body, add: only(body["add"]), remove: only(body["remove"]) }))(keeping)(
+      request,
+    );
+  };
+};
+
 /** A download of an episode hides its plays. */
 const replacesPlays =
   (protocol: Protocol): Broken["change"] =>
@@ -270,6 +289,11 @@ const brokenGpodder: Broken[] = [
       const [cookie] = given.getSetCookie();
       if (cookie) given.set("set-cookie", `${cookie}; Secure`);
     }),
+  },
+  {
+    breaks: ["gpodder/subscriptions/one-list-for-all-devices"],
+    does: "keeps a list for each device",
+    change: keepListsApart,
   },
   {
     breaks: ["gpodder/subscriptions/device-ids"],

@@ -6,6 +6,7 @@ import { PATIENCE } from "../support/patience.ts";
 import { brokenBasics } from "./broken-basics.ts";
 import { BROKEN_RACES } from "./broken-races.ts";
 import { BROKEN } from "./broken-servers.ts";
+import { keepListsApart } from "./broken-sync.ts";
 import { answers, type Broken, eachItem, type Json } from "./changes.ts";
 import { createLetterServer, READINGS, type Reading } from "./naive-draft.ts";
 import { createNaiveServer } from "./naive-server.ts";
@@ -205,6 +206,16 @@ describe("podkeep conformance", () => {
     const races = BROKEN_RACES.flatMap(({ breaks }) => breaks);
     const ids = CHECKS.map(({ id }) => id).filter((id) => !red.has(sharedOf(id)));
     expect(ids.filter((id) => !isRace(id) || !races.some((key) => id.endsWith(`/${key}`)))).toEqual([]);
+  });
+
+  test("a server with a list for each device fails one check, and no race that would repeat it", async () => {
+    const { target, close } = await openTarget(keepListsApart);
+    const run = await runChecks(target, isOf(["gpodder"]));
+    await close();
+    const oneList = "gpodder/subscriptions/one-list-for-all-devices";
+    expect([failed(run), breaksMust(run)]).toEqual([[oneList], true]);
+    const skipped = run.results.filter(({ outcome, check: { id } }) => outcome === "skipped" && isRace(id));
+    expect(new Set(skipped.map(({ reason }) => reason))).toEqual(new Set([`it needs ${oneList}, which fails`]));
   });
 
   test("a device that hears of a later place before it sends its own keeps the later one", async () => {

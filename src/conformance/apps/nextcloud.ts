@@ -34,10 +34,10 @@ export const nextcloudDemands: Demand[] = [
     says: "A request without `since` gives the whole list",
     source: "nextcloud-gpodder: since is 0 by default",
     level: "SHOULD",
-    async run(prober, client, another) {
+    async run(prober, client) {
       const feed = prober.feed();
       await client.sendFeeds([feed], []);
-      const answer = requireOk(await another.request("GET", another.paths.read));
+      const answer = requireOk(await client.request("GET", client.paths.read));
       const { add } = answer.json(z.looseObject({ add: z.array(z.string()) }));
       expectEqual("add", add.filter(prober.isOurs), [feed]);
     },

@@ -1,17 +1,13 @@
 // Races of two devices: the cases in which servers lose changes, for each app in its own order of requests.
-import type { Check } from "../check.ts";
-import { APPS, type SyncApp } from "./apps.ts";
-import { scriptFor, syncClient } from "./client.ts";
-import { Phone } from "./phone.ts";
 import { pause, type Scene, secondToBegin, settle, settlePlaces } from "./scene.ts";
 
-interface Race {
+export interface Race {
   key: string;
   says: string;
   run(scene: Scene): Promise<void>;
 }
 
-const RACES: Race[] = [
+export const RACES: Race[] = [
   {
     key: "added-between-download-and-upload",
     says: "hears of a feed that another device adds between its download and its upload",
@@ -236,28 +232,3 @@ const RACES: Race[] = [
     },
   },
 ];
-
-const checkOf = (app: SyncApp, { key, says, run }: Race): Check => ({
-  id: `${app.protocol}/race-${app.key}/${key}`,
-  says: `${app.name} ${says}`,
-  source: app.source,
-  level: "MUST",
-  async run(prober) {
-    let devices = 0;
-    const name = () => `conformance-${prober.id}-${++devices}`;
-    const phone = new Phone(prober, app, name());
-    // Described, so that it is listed for apps that read each listed device.
-    const other = syncClient(
-      prober,
-      { ...scriptFor(app.protocol), describes_device: app.protocol === "gpodder" },
-      name(),
-    );
-    await other.signIn();
-    await other.readFeeds(0);
-    await run({ prober, phone, other, another: () => new Phone(prober, app, name(), true), feed: () => prober.feed() });
-  },
-});
-
-/** Every case for every app of a protocol. */
-export const racesOf = (protocol: SyncApp["protocol"]): Check[] =>
-  APPS.filter((app) => app.protocol === protocol).flatMap((app) => RACES.map((race) => checkOf(app, race)));
