@@ -1,5 +1,5 @@
 // This server as another author could have written it: what the published texts leave open is otherwise.
-import { answers, type Broken, headers, itemsOf, type Json, status, without } from "./changes.ts";
+import { answers, type Broken, headers, instead, itemsOf, type Json, status, without } from "./changes.ts";
 import type { Send } from "./target.ts";
 
 const LIST = { path: /^\/subscriptions$/ };
@@ -138,4 +138,22 @@ const withKnownDevices = (send: Send): Send => {
   };
 };
 
-export const beAnotherSync = (send: Send): Send => withTwoCookies(withUnreadable(withKnownDevices(send)));
+/** Keeps every play, and gives the latest one first, as PodFetch. */
+const withEveryPlay = (send: Send): Send => {
+  const sent: Json[] = [];
+  const keeping = instead({ ...EPISODES, method: "POST" }, async (request) => {
+    sent.push(...((await request.json()) as Json[]).filter(({ action, position }) => action === "play" && position));
+    return null;
+  })(send);
+  return answers(EPISODES, (body) => {
+    const given = itemsOf(body, "actions");
+    const earlier = (one: Json) =>
+      sent.filter(
+        ({ episode, timestamp }) => episode === one["episode"] && String(timestamp) < String(one["timestamp"]),
+      );
+    return { ...body, actions: given.flatMap((one) => (one["action"] === "play" ? [one, ...earlier(one)] : [one])) };
+  })(keeping);
+};
+
+export const beAnotherSync = (send: Send): Send =>
+  withTwoCookies(withUnreadable(withEveryPlay(withKnownDevices(send))));

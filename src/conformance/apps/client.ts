@@ -221,3 +221,8 @@ export function requireOk(answer: Answer): Answer {
 
 /** A time as apps write it: UTC in whole seconds, without a zone. @param milliseconds Unix time */
 export const writeTime = (milliseconds: number) => new Date(milliseconds).toISOString().slice(0, 19);
+
+export const ZONE = /(Z|[+-]\d\d:?\d\d)$/;
+/** When an action was made, in Unix milliseconds; times without a zone are UTC. */
+export const timeOf = ({ timestamp }: Pick<Action, "timestamp">) =>
+  Date.parse(ZONE.test(timestamp) ? timestamp : `${timestamp}Z`);

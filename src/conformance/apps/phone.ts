@@ -1,7 +1,7 @@
 // A device that syncs in the order of its app: its list, what waits to be sent, its places.
 import type { Prober } from "../prober.ts";
 import type { SyncApp } from "./apps.ts";
-import { type Action, type SyncClient, syncClient, writeTime } from "./client.ts";
+import { type Action, type SyncClient, syncClient, timeOf, writeTime, ZONE } from "./client.ts";
 
 /** What happens during a sync. */
 interface Course {
@@ -13,11 +13,6 @@ interface Course {
 
 /** Seconds of all episodes. */
 const TOTAL = 3600;
-
-const ZONE = /(Z|[+-]\d\d:?\d\d)$/;
-/** When an action was made; times without a zone are UTC. */
-const timeOf = ({ timestamp }: Pick<Action, "timestamp">) =>
-  Date.parse(ZONE.test(timestamp) ? timestamp : `${timestamp}Z`);
 
 export class Phone {
   readonly feeds = new Set<string>();
