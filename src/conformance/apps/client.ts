@@ -164,9 +164,11 @@ export function syncClient(
   const isOurs = (action: unknown) => prober.isOurs(Named.safeParse(action).data?.podcast ?? "");
   const OwnActions = Listed.transform((body) => ({ ...body, actions: body.actions.filter(isOurs) })).pipe(Actions);
   const readFeeds = (since: number) => get(`${paths.read}?since=${since}`, Changes);
-  /** What the gPodder API tells another device, read by this one. */
-  const readFeedsOf = (id: string, since: number) =>
-    get(`${pathsOf(protocol, user, encodeURIComponent(id)).read}?since=${since}`, Changes);
+  /** What the gPodder API tells another device, read by this one; null if it is refused. */
+  const readFeedsOf = async (id: string, since: number) => {
+    const answer = await request("GET", `${pathsOf(protocol, user, encodeURIComponent(id)).read}?since=${since}`);
+    return answer.status < 300 ? answer.json(Changes) : null;
+  };
 
   /** Uploads changes of the list, which are undone at the end of the check. */
   async function postFeeds(add: string[], remove: string[], headers = {}): Promise<Answer> {
