@@ -58,7 +58,11 @@ export const brokenBasics: Broken[] = [
     change: answers(PATCH, without("guid_changed")),
   },
   {
-    breaks: ["openpodcast/read/malformed-guid-is-405", "openpodcast/change/invalid-is-405"],
+    breaks: [
+      "openpodcast/read/malformed-guid-is-405",
+      "openpodcast/change/invalid-is-405",
+      "openpodcast/change/null-changes-nothing",
+    ],
     does: "answers 400 to an invalid PATCH",
     change: status(PATCH, 405, 400),
   },

@@ -117,15 +117,3 @@ export const noteFirst = (namesIn: (request: Request) => Promise<unknown[]>, not
     for (const name of await namesIn(first)) noted.add(name);
     return second;
   });
-
-/** The checks that wait for the end of a deletion. */
-export const WAITING_FOR_DELETIONS = [
-  "openpodcast/delete/ends-as-410",
-  "openpodcast/delete/every-app-hears-of-it",
-  "openpodcast/delete/again-is-harmless",
-  "openpodcast/delete/adding-again-brings-it-back",
-  "openpodcast/delete/adding-again-before-it-is-done",
-  "openpodcast/delete/stays-deleted",
-  "openpodcast/delete/several-at-once",
-  "openpodcast/page/since-leaves-out-its-own-moment",
-];

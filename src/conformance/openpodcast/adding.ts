@@ -177,6 +177,19 @@ export const addingChecks = withApi([
     },
   },
   {
+    id: "openpodcast/add/again-with-another-guid",
+    says: "A feed that two apps add, each with a guid of its own, is one subscription, and the guid of the first still leads to it",
+    source: "Open Podcast API: a subscription links a feed and a user, once; apps that make guids themselves",
+    level: "MUST",
+    async run(api, prober) {
+      const feed_url = prober.feed();
+      const { guid } = await api.addOne(feed_url, crypto.randomUUID());
+      await openOther(prober).add({ feed_url, guid: crypto.randomUUID() });
+      expectEqual("number of subscriptions", (await api.subscribed()).length, 1);
+      expectEqual("feed URL by the first guid", (await api.get(guid)).feed_url, feed_url);
+    },
+  },
+  {
     id: "openpodcast/add/malformed-guid-is-refused",
     says: "A guid that is none is answered 405 or fails its item, and is not made the identifier of a subscription",
     source: "Open Podcast API, POST /subscriptions: guid, error 405",

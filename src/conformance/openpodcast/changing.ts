@@ -1,6 +1,6 @@
 // PATCH /subscriptions/{guid}: what changing one subscription demands.
 import { expect, expectEqual, requireSuccess } from "../expect.ts";
-import { expectError, Patched, withApi } from "./client.ts";
+import { expectError, openOther, Patched, withApi } from "./client.ts";
 
 export const changingChecks = withApi([
   {
@@ -77,6 +77,23 @@ export const changingChecks = withApi([
     },
   },
   {
+    id: "openpodcast/change/null-changes-nothing",
+    says: "A PATCH with null in a field is answered 405, or as if the field was not there",
+    source: "Open Podcast API, PATCH /subscriptions/{guid}: types of the fields; null is not false",
+    level: "MUST",
+    async run(api, prober) {
+      const feed_url = prober.feed();
+      const { guid } = await api.addOne(feed_url);
+      for (const field of ["is_subscribed", "new_feed_url", "new_guid"]) {
+        const answer = await api.patch(guid, { [field]: null });
+        if (answer.status >= 300) expectError(answer, 405);
+        const read = await api.get(guid);
+        const facts = [read.feed_url, read.is_subscribed, read.new_guid];
+        expectEqual(`the subscription after ${field}`, facts, [feed_url, true, undefined]);
+      }
+    },
+  },
+  {
     id: "openpodcast/change/several-fields-at-once",
     says: "A PATCH with several fields changes all of them",
     source: "Open Podcast API, PATCH /subscriptions/{guid}",
@@ -125,6 +142,27 @@ export const changingChecks = withApi([
       }
       const untouched = await api.get(other.guid);
       expectEqual("the other one", [untouched.feed_url, untouched.is_subscribed], [other_url, true]);
+    },
+  },
+  {
+    id: "openpodcast/change/two-apps-at-once",
+    says: "What two apps change of a subscription at the same moment, each another field, is both changed",
+    source: "Open Podcast API, PATCH /subscriptions/{guid}: all fields are optional",
+    level: "MUST",
+    async run(api, prober) {
+      const other = openOther(prober);
+      for (let round = 0; round < 5; round++) {
+        const [feed_url, moved] = [prober.feed(), prober.feed("-moved")];
+        const { guid } = await api.addOne(feed_url);
+        const [flag, url] = await Promise.all([
+          api.patch(guid, { is_subscribed: false }),
+          other.patch(guid, { new_feed_url: moved }),
+        ]);
+        // What was refused an app sends again.
+        const expected = [url.status < 300 ? moved : feed_url, flag.status >= 300];
+        const read = await api.get(guid);
+        expectEqual("feed URL and flag", [read.feed_url, read.is_subscribed], expected);
+      }
     },
   },
   {

@@ -1,8 +1,17 @@
 // What the list of changes demands: nothing is lost between two pages, two requests, or two apps.
+import { z } from "zod";
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
-import { latestOf, openOther, openPodcast, type Subscription, withApi } from "./client.ts";
+import { latestOf, openOther, type openPodcast, type Subscription, withApi } from "./client.ts";
+import { IS_CARRIED_OUT } from "./deleting.ts";
 
 const urlsOf = (items: Subscription[]) => [...new Set(items.map(({ feed_url }) => feed_url))].sort();
+
+const Counted = z.looseObject({
+  total: z.number(),
+  per_page: z.number(),
+  next: z.string().optional(),
+  subscriptions: z.array(z.unknown()),
+});
 
 /** A size by which the list has several pages, but few: earlier runs leave what they have unsubscribed. */
 const sizePages = async (api: ReturnType<typeof openPodcast>) =>
@@ -139,9 +148,7 @@ export const pageChecks = withApi([
     source: "Open Podcast API, GET /subscriptions: what changed since a timestamp",
     level: "MUST",
     async run(phone, prober) {
-      const { second_token } = prober.target;
-      if (second_token === null) throw new NotApplicable("it needs a second token: add --second-token");
-      const desk = openPodcast(prober, second_token);
+      const desk = openOther(prober);
       const { guid, subscription_changed } = await phone.addOne(prober.feed());
       requireSuccess(await desk.patch(guid, { is_subscribed: false }));
       const [change] = await phone.ours(subscription_changed);
@@ -248,6 +255,7 @@ export const pageChecks = withApi([
     says: "What changed at the very moment of `since`, the latest time of an item, is not given again",
     source: "Open Podcast API, GET /subscriptions: changed since",
     level: "SHOULD",
+    needs: [IS_CARRIED_OUT],
     async run(api, prober) {
       const { guid, subscription_changed } = await api.addOne(prober.feed());
       const again = async (since: string) =>
@@ -258,6 +266,34 @@ export const pageChecks = withApi([
       await again(latestOf(await api.ours(subscription_changed)));
       await api.deleted(await api.delete(new_guid));
       await again(latestOf(await api.ours(subscription_changed)));
+    },
+  },
+  {
+    id: "openpodcast/page/a-short-page-is-the-last",
+    says: "A page with fewer than `per_page` items is the last one, also if an app asks for more than the server gives",
+    source: "Open Podcast API, GET /subscriptions: per_page; an app that counts pages stops there",
+    level: "SHOULD",
+    async run(api, prober) {
+      await api.add(prober.feed(), prober.feed());
+      const answer = requireSuccess(await api.request("GET", "/subscriptions?per_page=1000000"));
+      const { total, per_page, next, subscriptions } = answer.json(Counted);
+      const isLast = next === undefined && total <= subscriptions.length;
+      expect(
+        `A page with per_page=${per_page} has ${subscriptions.length} items of ${total}, and is not the last one`,
+        subscriptions.length === per_page || isLast,
+      );
+    },
+  },
+  {
+    id: "openpodcast/page/odd-numbers-are-no-500",
+    says: "Parameters that make no sense are refused or left out, and break nothing",
+    source: "Open Podcast API, GET /subscriptions: since, page, per_page; an error 5xx makes apps try again",
+    level: "SHOULD",
+    async run(api) {
+      for (const query of ["per_page=0", "per_page=-1", "per_page=x", "page=0", "page=-1", "since=yesterday"]) {
+        const { status } = await api.request("GET", `/subscriptions?${query}`);
+        expect(`Status ${status} to ${query}`, status < 500);
+      }
     },
   },
   {

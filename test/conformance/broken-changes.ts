@@ -1,0 +1,131 @@
+// Variants of this server that break a rule of what apps change, what they ask again, and ETags.
+import { NOWHERE } from "../../src/conformance/check.ts";
+import { answers, type Broken, eachItem, hears, instead, type Json, matches } from "./changes.ts";
+import type { Send } from "./target.ts";
+
+const LIST = { method: "GET", path: /^\/subscriptions$/ };
+const POST = { ...LIST, method: "POST" };
+const ONE = { method: "GET", path: /^\/subscriptions\/[^/.]+$/ };
+const PATCH = { ...ONE, method: "PATCH" };
+const UNCHANGED = new Response(null, { status: 304 });
+const appOf = ({ headers }: Request) => headers.get("authorization");
+
+/** Answers 304 to a request with an ETag in place of some responses. */
+const says304 =
+  (isMeant: (response: Response) => Promise<boolean> | boolean) =>
+  (send: Send): Send =>
+  async (request) => {
+    const response = await send(request);
+    const isAsked = matches(ONE, request) && request.headers.has("if-none-match");
+    return isAsked && (await isMeant(response.clone() as Response)) ? (UNCHANGED.clone() as Response) : response;
+  };
+
+/** Takes back what the first of two PATCHes of two apps with no request between them said of the flag. */
+function losesOne(send: Send): Send {
+  let last: Request | null = null;
+  return async (request) => {
+    const first = last;
+    last = matches(PATCH, request) ? (request.clone() as Request) : null;
+    const isPair = first !== null && last !== null && first.url === last.url && appOf(first) !== appOf(last);
+    const response = await send(request);
+    if (isPair) {
+      const { url, method, headers } = first;
+      await send(new Request(url, { method, headers, body: JSON.stringify({ is_subscribed: true }) }));
+    }
+    return response;
+  };
+}
+
+export const brokenChanges: Broken[] = [
+  {
+    breaks: ["openpodcast/add/again-with-another-guid"],
+    does: "takes a feed with another guid for another feed",
+    change(send) {
+      const guids = new Map<unknown, string>();
+      return hears(
+        POST,
+        eachItem((item) => {
+          if (typeof item["guid"] !== "string" || typeof item["feed_url"] !== "string") return item;
+          const guid = item["guid"].toLowerCase();
+          const first = guids.get(item["feed_url"]) ?? guid;
+          guids.set(item["feed_url"], first);
+          return first === guid ? item : { ...item, feed_url: `${item["feed_url"]}?${guid}` };
+        }),
+      )(send);
+    },
+  },
+  {
+    breaks: ["openpodcast/change/null-changes-nothing"],
+    does: "takes null for false",
+    change: hears(PATCH, (body) => (body["is_subscribed"] === null ? { is_subscribed: false } : body)),
+  },
+  {
+    breaks: ["openpodcast/change/two-apps-at-once"],
+    does: "writes the whole subscription, as it was before another app changed it",
+    change: losesOne,
+  },
+  {
+    breaks: ["openpodcast/read/a-change-is-not-304"],
+    does: "has an ETag of the flag and the feed URL",
+    change: says304(async (response) => response.ok && "new_guid" in ((await response.json()) as Json)),
+  },
+  {
+    breaks: ["openpodcast/read/if-none-match"],
+    does: "compares ETags as texts",
+    change: (send) => async (request) => {
+      const sent = request.headers.get("if-none-match") ?? "";
+      if (!/^W\/|,/.test(sent)) return send(request);
+      const unconditional = new Request(request);
+      unconditional.headers.delete("if-none-match");
+      return send(unconditional);
+    },
+  },
+  {
+    breaks: ["openpodcast/delete/is-carried-out"],
+    does: "forgets how a deletion ended once it has said so",
+    change(send) {
+      const told = new Set<string>();
+      return async (request) => {
+        const isDeletion = new URL(request.url).pathname.startsWith("/deletions/");
+        if (isDeletion && told.has(request.url))
+          return Response.json({ code: 404, message: "Resource not found" }, { status: 404 });
+        const response = await send(request);
+        if (isDeletion && ((await response.clone().json()) as Json)["status"] === "SUCCESS") told.add(request.url);
+        return response;
+      };
+    },
+  },
+  {
+    breaks: ["openpodcast/delete/again-is-harmless"],
+    does: "breaks down at a DELETE that is sent again",
+    change(send) {
+      const had = new Set<string>();
+      return instead({ ...ONE, method: "DELETE" }, ({ url }) => {
+        if (had.has(url) && !url.endsWith(NOWHERE)) return new Response("", { status: 500 });
+        had.add(url);
+        return null;
+      })(send);
+    },
+  },
+  {
+    breaks: ["openpodcast/delete/ends-as-410"],
+    does: "answers 304 to the last ETag of what was deleted",
+    change: says304(({ status }) => status === 410),
+  },
+  {
+    breaks: ["openpodcast/page/a-short-page-is-the-last"],
+    does: "says the per_page that was asked for, and gives fewer",
+    change: (send) => (request) => {
+      const asked = Number(new URL(request.url).searchParams.get("per_page"));
+      return answers(LIST, (body) => ({
+        ...body,
+        ...(asked > 500 && { per_page: asked, total: asked, next: "?page=2" }),
+      }))(send)(request);
+    },
+  },
+  {
+    breaks: ["openpodcast/page/odd-numbers-are-no-500"],
+    does: "divides by per_page",
+    change: instead(LIST, ({ url }) => (/per_page=0\b/.test(url) ? new Response("", { status: 500 }) : null)),
+  },
+];
