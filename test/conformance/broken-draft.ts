@@ -61,6 +61,7 @@ export const brokenDraft: Broken[] = [
   {
     breaks: [
       "openpodcast-draft/action/subscribe",
+      "openpodcast-draft/action/unsubscribe",
       "openpodcast-draft/action/update",
       "openpodcast-draft/action/retry-gives-what-is",
       "openpodcast-draft/sync/every-change-is-told",
@@ -112,6 +113,7 @@ export const brokenDraft: Broken[] = [
   {
     breaks: [
       "openpodcast-draft/action/update",
+      "openpodcast-draft/action/applied-at-once-is-applied",
       "openpodcast-draft/clock/status-and-address-are-two-facts",
       "openpodcast-draft/sync/every-change-is-told",
       "openpodcast-draft/list/one-podcast-once",
@@ -209,7 +211,8 @@ export const brokenDraft: Broken[] = [
     does: "includes the moment itself in since",
     change: asks(CHANGES, (query) => {
       const since = query.get("since");
-      if (since) query.set("since", new Date(Date.parse(since) - 1).toISOString());
+      const time = Date.parse(since ?? "");
+      if (!Number.isNaN(time)) query.set("since", new Date(time - 1).toISOString());
     }),
   },
   {

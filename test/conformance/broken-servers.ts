@@ -1,6 +1,7 @@
 // Variants of this server that break one rule each, by changing what goes in or comes out.
 import { brokenChanges } from "./broken-changes.ts";
 import { brokenDraft } from "./broken-draft.ts";
+import { brokenDraftBatches } from "./broken-draft-batches.ts";
 import { brokenOpenPodcast } from "./broken-openpodcast.ts";
 import { brokenSequences } from "./broken-sequences.ts";
 import { brokenSyncServers } from "./broken-sync.ts";
@@ -10,5 +11,6 @@ export const BROKEN = [
   ...brokenSequences,
   ...brokenChanges,
   ...brokenDraft,
+  ...brokenDraftBatches,
   ...brokenSyncServers,
 ];

@@ -79,7 +79,7 @@ export const draftActions: Check[] = [
   },
   {
     id: "openpodcast-draft/action/unsubscribe",
-    says: "unsubscribe sets unsubscribed_at to the time of the action, and a later subscribe clears it",
+    says: "unsubscribe sets unsubscribed_at to the time of the action; a later subscribe clears it, and sets subscribed_at",
     source: `${DRAFT}, unsubscribe, and subscribe: rule 2`,
     level: "MUST",
     async run(prober) {
@@ -91,6 +91,7 @@ export const draftActions: Check[] = [
       const on = await app.say("subscribe", now - MINUTE, { feed_url });
       expectEqual("status", on.status, "applied");
       expectEqual("sync_id, unsubscribed_at", [on.entity.sync_id, on.entity.unsubscribed_at ?? null], [sync_id, null]);
+      expect(`subscribed_at is ${on.entity.subscribed_at}`, isAt(on.entity.subscribed_at, now - MINUTE));
     },
   },
   {
@@ -215,6 +216,44 @@ export const draftActions: Check[] = [
       const make = () => action("subscribe", prober.clock.now(), { feed_url: prober.feed() });
       const results = await app.send({ ...make(), type: "susbcription" }, make());
       expectEqual("statuses", statusesOf(results), ["rejected", "applied"]);
+    },
+  },
+  {
+    id: "openpodcast-draft/action/a-rejected-one-keeps-no-other-back",
+    says: "An action on an unknown sync_id is rejected alone, wherever it is in the batch",
+    source: `${DRAFT}, sync: action statuses`,
+    level: "MUST",
+    async run(prober) {
+      const [app, now] = [draftClient(prober), prober.clock.now()];
+      const subscribe = () => action("subscribe", now - MINUTE, { feed_url: prober.feed() });
+      const unknown = action("unsubscribe", now - 2 * MINUTE, { sync_id: NOWHERE });
+      const results = await app.send(subscribe(), unknown, subscribe());
+      expectEqual("statuses", statusesOf(results), ["applied", "rejected", "applied"]);
+      expectEqual("number of subscriptions", (await app.ours()).length, 2);
+    },
+  },
+  {
+    id: "openpodcast-draft/action/applied-at-once-is-applied",
+    says: "What two clients do to an entity at the same moment is there afterwards, as far as it was applied",
+    source: `${DRAFT}, sync: action statuses`,
+    level: "MUST",
+    async run(prober) {
+      const other = draftClient(prober);
+      for (let round = 0; round < 5; round++) {
+        const { app, feed_url, now, sync_id, guid } = await openSubscribed(prober, MINUTE);
+        const moved = prober.feed();
+        const [off, update] = await Promise.all([
+          app.say("unsubscribe", now, { sync_id }),
+          other.say("update", now, { sync_id, guid, feed_url: moved }),
+        ]);
+        const read = (await app.request("GET", `/api/v1/subscriptions/${sync_id}`)).json(Entity);
+        const expected = [update.status === "applied" ? moved : feed_url, off.status === "applied"];
+        expectEqual(
+          "feed_url, and whether it is unsubscribed",
+          [read.feed_url, read.unsubscribed_at != null],
+          expected,
+        );
+      }
     },
   },
   {

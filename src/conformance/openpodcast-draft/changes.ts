@@ -176,7 +176,8 @@ export const draftChanges: Check[] = [
       const [own, others] = [prober.feed(), prober.feed()];
       await app.say("subscribe", prober.clock.now() - MINUTE, { feed_url: own });
       await other.say("subscribe", prober.clock.now() - MINUTE, { feed_url: others });
-      expectEqual("feeds", feedsOf(await app.changes(since)), [others]);
+      for (const query of ["", "include_own=false"])
+        expectEqual("feeds", feedsOf(await app.changes(since, query)), [others]);
       expectEqual(
         "feeds with include_own",
         feedsOf(await app.changes(since, "include_own=true")),

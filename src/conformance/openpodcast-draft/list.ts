@@ -1,6 +1,6 @@
 // GET /api/v1/subscriptions and one of them: nothing is lost between two pages.
 import { type Check, NOWHERE } from "../check.ts";
-import { expectEqual } from "../expect.ts";
+import { expect, expectEqual } from "../expect.ts";
 import {
   action,
   DRAFT,
@@ -24,7 +24,7 @@ export const draftList: Check[] = [
       const off = prober.feed();
       const { sync_id } = (await app.say("subscribe", now - MINUTE, { feed_url: off })).entity;
       await app.say("unsubscribe", now, { sync_id });
-      expectEqual("feeds", await app.ours(), [on]);
+      for (const query of ["", "include_unsubscribed=false"]) expectEqual("feeds", await app.ours(query), [on]);
       expectEqual("feeds with unsubscribed ones", await app.ours("include_unsubscribed=true"), [on, off].sort());
     },
   },
@@ -77,6 +77,21 @@ export const draftList: Check[] = [
       expectEqual("status", answer.status, 200);
       expectEqual("entity", factsOf(answer.json(Entity)), factsOf(entity));
       expectDraftError(await app.request("GET", `/api/v1/subscriptions/${NOWHERE}`), 404);
+    },
+  },
+  {
+    id: "openpodcast-draft/list/nonsense-is-no-500",
+    says: "Parameters and ids that make no sense are refused or left out, and break nothing",
+    source: `${DRAFT}, conventions: response codes; an error 5xx makes apps try again`,
+    level: "SHOULD",
+    async run(prober) {
+      const { request } = draftClient(prober);
+      const queries = ["limit=0", "limit=-1", "limit=x", "since=x"];
+      const paths = queries.flatMap((query) => [`/api/v1/sync?${query}`, `/api/v1/subscriptions?${query}`]);
+      for (const path of [...paths, "/api/v1/subscriptions/no-id"]) {
+        const { status } = await request("GET", path);
+        expect(`Status ${status} to ${path}`, status < 500);
+      }
     },
   },
   {
