@@ -12,6 +12,7 @@ import { pageChecks } from "./openpodcast/pages.ts";
 import { readingChecks } from "./openpodcast/reading.ts";
 import { draftActions } from "./openpodcast-draft/actions.ts";
 import { draftAuth } from "./openpodcast-draft/auth.ts";
+import { draftBatches } from "./openpodcast-draft/batches.ts";
 import { draftChanges } from "./openpodcast-draft/changes.ts";
 import { draftClocks } from "./openpodcast-draft/clocks.ts";
 import { draftList } from "./openpodcast-draft/list.ts";
@@ -27,6 +28,7 @@ export const CHECKS: readonly Check[] = [
   ...pageChecks,
   ...draftAuth,
   ...draftActions,
+  ...draftBatches,
   ...draftClocks,
   ...draftChanges,
   ...draftList,

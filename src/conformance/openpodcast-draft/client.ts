@@ -173,6 +173,8 @@ export async function openSubscribed(prober: Prober, ago: number) {
   return { app, feed_url, now, sync_id: entity.sync_id, guid: entity.guid };
 }
 
+export const statusesOf = (results: { status: string }[]) => results.map(({ status }) => status);
+
 export const feedsOf = (items: SyncItem[]) => [...new Set(items.map(({ data }) => data.feed_url))].sort();
 
 /** Demands an error with the draft's body. */
