@@ -2,6 +2,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
 import type { ErrorCode } from "../../errors.ts";
+import { describeChallenge, RETRY_AFTER } from "../described-headers.ts";
 import type { HttpEnv } from "../env.ts";
 import { RESPONSES } from "./errors.ts";
 import { Action, ErrorBody } from "./schemas.ts";
@@ -43,6 +44,12 @@ const NAMES = {
 
 type DescribedError = keyof typeof NAMES;
 
+const HEADERS: Partial<Record<DescribedError, Record<string, ReturnType<typeof describeChallenge>>>> = {
+  unauthorized: { "WWW-Authenticate": describeChallenge('Bearer realm="podkeep", error="invalid_token"') },
+  too_many: { "Retry-After": RETRY_AFTER },
+  unavailable: { "Retry-After": RETRY_AFTER },
+};
+
 /** The error responses of an operation: the given ones and those that any may have. */
 export function describeErrors(...codes: DescribedError[]): Record<never, { $ref: string }> {
   const all = [...codes, "too_many", "internal", "unavailable"] as const;
@@ -61,9 +68,11 @@ export function registerComponents({ openAPIRegistry: registry }: OpenAPIHono<Ht
   });
   registry.register("Error", ErrorBody);
   registry.register("SyncAction", Action);
-  for (const [code, name] of Object.entries(NAMES)) {
-    registry.registerComponent("responses", name, {
-      description: RESPONSES[code as DescribedError][1],
+  for (const code of Object.keys(NAMES) as DescribedError[]) {
+    const headers = HEADERS[code];
+    registry.registerComponent("responses", NAMES[code], {
+      description: RESPONSES[code][1],
+      ...(headers && { headers }),
       content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
     });
   }

@@ -3,6 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
 import type { ErrorCode } from "../../errors.ts";
 import { VERSION } from "../../version.ts";
+import { describeChallenge, describeHeader, RETRY_AFTER } from "../described-headers.ts";
 import type { HttpEnv } from "../env.ts";
 import { RESPONSES } from "./errors.ts";
 import { ErrorBody } from "./schemas/common.ts";
@@ -57,12 +58,10 @@ export function jsonBody<Schema extends ZodType>(description: string, schema: ()
   return { description, content: { "application/json": content } };
 }
 
-const header = (description: string, schema: object) => ({ description, schema });
-const ETag = header("Names this state of the response; send it back as If-None-Match", {
+const ETag = describeHeader("Names this state of the response; send it back as If-None-Match", {
   type: "string",
   examples: ['"mwqq6b7w-27awak303lysx"'],
 });
-const RetryAfter = header("Seconds after which to send the request again", { type: "integer", minimum: 1 });
 
 /** A response to GET; sent again with its ETag, the response is 304 if nothing has changed. */
 export function conditionalBody<Schema extends ZodType>(description: string, schema: () => Schema) {
@@ -76,22 +75,21 @@ const ERRORS = {
   unauthorized: {
     name: "Unauthorized",
     headers: {
-      "WWW-Authenticate": header("Why the credential was refused (RFC 6750)", {
-        type: "string",
-        examples: ['Bearer realm="podkeep", error="invalid_token", error_description="The token is mistyped"'],
-      }),
+      "WWW-Authenticate": describeChallenge(
+        'Bearer realm="podkeep", error="invalid_token", error_description="The token is mistyped"',
+      ),
     },
   },
   not_found: { name: "NotFound" },
   invalid: {
     name: "ValidationException",
-    headers: { Allow: header("The methods of the path", { type: "string", examples: ["GET, HEAD, POST"] }) },
+    headers: { Allow: describeHeader("The methods of the path", { type: "string", examples: ["GET, HEAD, POST"] }) },
   },
   gone: { name: "Gone" },
   too_large: { name: "TooLarge" },
-  too_many: { name: "TooManyRequests", headers: { "Retry-After": RetryAfter } },
+  too_many: { name: "TooManyRequests", headers: { "Retry-After": RETRY_AFTER } },
   internal: { name: "InternalError" },
-  unavailable: { name: "Unavailable", headers: { "Retry-After": RetryAfter } },
+  unavailable: { name: "Unavailable", headers: { "Retry-After": RETRY_AFTER } },
 } satisfies Partial<Record<ErrorCode, { name: string; headers?: object }>>;
 
 type DescribedError = keyof typeof ERRORS;

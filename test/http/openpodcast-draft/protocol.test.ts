@@ -101,3 +101,13 @@ test("the description names every route, and its parts", async () => {
     expect([one, body.components[kind]?.[name]]).toEqual([one, expect.anything()]);
   }
 });
+
+test("the document describes the headers that errors have: why a token was refused, and when to try again", async () => {
+  server = await openTestApp(DRAFT);
+  const { body } = await server.send("GET", "/openapi-draft.json");
+  const headersOf = (name: string) => Object.keys(body.components.responses[name].headers ?? {});
+  const names = ["BadRequest", "NotAuthorized", "TooManyRequests", "Unavailable"];
+  expect(names.map(headersOf)).toEqual([[], ["WWW-Authenticate"], ["Retry-After"], ["Retry-After"]]);
+  const { headers } = await server.send("GET", "/api/v1/sync");
+  expect(headers.has("WWW-Authenticate")).toBe(true);
+});
