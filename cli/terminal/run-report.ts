@@ -20,7 +20,7 @@ export async function printRun(
   { junit, markdown }: Files,
   command: Command,
 ): Promise<void> {
-  const { countBySection, describeLeft, writeExchange, writeJunit, writeMarkdown } = await import(
+  const { countBySection, describeLeft, describeSkipped, writeExchange, writeJunit, writeMarkdown } = await import(
     "../../src/conformance/report.ts"
   );
   if (junit !== undefined) write(junit, writeJunit(url, run));
@@ -57,6 +57,7 @@ export async function printRun(
         ]),
         "No checks",
       ),
+      ...describeSkipped(run.results).map(printable),
     ].join("\n"),
   );
   if (wantsJson(command)) return;

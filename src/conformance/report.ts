@@ -25,6 +25,12 @@ export const countBySection = (results: readonly Result[]): Section[] =>
     return { section, results: some, passed: count("passed"), failed: count("failed"), skipped: count("skipped") };
   });
 
+/** Why checks were skipped, one line for each reason. */
+export const describeSkipped = (results: readonly Result[]): string[] => {
+  const skipped = results.filter(({ outcome }) => outcome === "skipped");
+  return [...Map.groupBy(skipped, ({ reason }) => reason)].map(([reason, some]) => `${some.length} skipped: ${reason}`);
+};
+
 /** What a run could not remove, for who has to do it. @param left not 0 */
 export function describeLeft(left: Run["left"]): string {
   if (left === null) return "What the run added may still be there: its list can't be read";
@@ -51,6 +57,7 @@ export function writeMarkdown(url: string, { results, ended, left, unchecked }: 
     ...(left === 0 ? [] : [describeLeft(left)]),
     ...unchecked.map(({ protocol, reason }) => `Not checked, ${protocol}: ${escapeMarkdown(reason)}`),
     ["| checks | passed | failed | skipped |", "|---|---|---|---|", ...rows].join("\n"),
+    ...describeSkipped(results).map(escapeMarkdown),
   ];
   return [...start, ...describeFailures(failures, LONGEST - sizeOf(start)), ""].join("\n\n");
 }

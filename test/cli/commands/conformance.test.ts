@@ -69,6 +69,14 @@ test("a server that passes gives a table and exit code 0, and its list is empty 
   expect(await list(naive)).toEqual([]);
 });
 
+test("checks that are skipped say why, once for each reason", async () => {
+  const { url } = serveNaive();
+  const { code, out } = await run(url, ["--check", "nextcloud/login/", "--markdown", file("report.md")]);
+  const reason = "3 skipped: the server has no login flow v2";
+  expect([code, out]).toEqual([0, `CHECKS\tPASSED\tFAILED\tSKIPPED\nnextcloud/login\t0\t0\t3\n${reason}\n`]);
+  expect(readFileSync(file("report.md"), "utf8")).toContain(reason);
+});
+
 test("a run of one check is counted as one", async () => {
   const { url } = serveNaive();
   const { err } = await run(url, ["--check", "nextcloud/subscriptions/again-changes-nothing"]);
