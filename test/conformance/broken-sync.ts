@@ -291,6 +291,11 @@ const brokenGpodder: Broken[] = [
     }),
   },
   {
+    breaks: ["gpodder/episodes/place-reaches-another-device"],
+    does: "takes actions and gives none",
+    change: answers(ROUTES.gpodder.readActions, (body) => ({ ...body, actions: [] })),
+  },
+  {
     breaks: ["gpodder/subscriptions/one-list-for-all-devices"],
     does: "keeps a list for each device",
     change: keepListsApart,

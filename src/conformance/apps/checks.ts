@@ -3,7 +3,7 @@ import type { Check } from "../check.ts";
 import { expectEqual } from "../expect.ts";
 import type { SyncApp } from "./apps.ts";
 import { scriptFor, syncClient } from "./client.ts";
-import { type Demand, oneListOf } from "./demand.ts";
+import type { Demand } from "./demand.ts";
 import { episodeDemands } from "./episodes.ts";
 import { gpodderDemands } from "./gpodder.ts";
 import { nextcloudDemands } from "./nextcloud.ts";
@@ -31,12 +31,12 @@ const DEMANDS: Record<Protocol, Demand[]> = {
   nextcloud: [wrongPassword, ...feedDemands, ...episodeDemands, ...nextcloudDemands],
 };
 
-const checkOf = (protocol: Protocol, { key, says, source, level, isShared, run }: Demand): Check => ({
+const checkOf = (protocol: Protocol, { key, says, source, level, needs = [], run }: Demand): Check => ({
   id: `${protocol}/${key}`,
   says,
   source,
   level,
-  needs: isShared ? [oneListOf(protocol)] : [],
+  needs: needs.map((one) => `${protocol}/${one}`),
   async run(prober) {
     const client = syncClient(prober, scriptFor(protocol), `c-${prober.id}-1`);
     const another = syncClient(prober, scriptFor(protocol), `c-${prober.id}-2`, true);

@@ -5,13 +5,15 @@ import { type Action, type SyncClient, writeTime } from "./client.ts";
 
 export interface Demand extends Omit<Check, "id" | "needs" | "run"> {
   key: string;
-  /** Whether it needs one list for all devices. */
-  isShared?: true;
+  /** The keys of what it needs, which its protocol has too. */
+  needs?: readonly string[];
   run(prober: Prober, client: SyncClient, another: SyncClient): Promise<void>;
 }
 
-/** The check of what every check with a second device needs. */
-export const oneListOf = (protocol: string) => `${protocol}/subscriptions/one-list-for-all-devices`;
+/** What checks with a second device need. */
+export const ONE_LIST = "subscriptions/one-list-for-all-devices";
+/** What checks of places need. */
+export const PLACES = "episodes/place-reaches-another-device";
 
 /** A play of an hour's episode, made now. @param position in seconds */
 export const play = (prober: Prober, podcast: string, episode: string, position: number): Partial<Action> => ({

@@ -1,7 +1,7 @@
 // What apps demand of episode actions, with the gPodder API and with Nextcloud's gPodder Sync.
 import { expect, expectEqual } from "../expect.ts";
 import { type Action, requireOk, timeOf, writeTime } from "./client.ts";
-import { type Demand, play } from "./demand.ts";
+import { type Demand, PLACES, play } from "./demand.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?$/;
 const placesOf = (actions: Action[], episode: string) =>
@@ -9,7 +9,7 @@ const placesOf = (actions: Action[], episode: string) =>
 
 export const episodeDemands: Demand[] = [
   {
-    key: "episodes/place-reaches-another-device",
+    key: PLACES,
     says: "A play with started, position and total is what another device gets",
     source: "gPodder API, Episode Actions",
     level: "MUST",
@@ -31,6 +31,7 @@ export const episodeDemands: Demand[] = [
     says: "Of two plays of one episode a device gets the later one, with the latest time",
     source: "AntennaPod, Kasts and gPodder apply the play with the latest time, in any order",
     level: "MUST",
+    needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
       const episode = `${feed}.mp3`;
@@ -49,6 +50,7 @@ export const episodeDemands: Demand[] = [
     says: "`since` gives what arrived after the timestamp of the last response",
     source: "gPodder API, Episode Actions: since",
     level: "MUST",
+    needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
       const [first, second] = [`${feed}-1.mp3`, `${feed}-2.mp3`];
@@ -64,6 +66,7 @@ export const episodeDemands: Demand[] = [
     says: "A play that an offline device made earlier and sends later is not skipped by `since`",
     source: "A device that was offline for a day: by its own time, no other device ever hears of its plays",
     level: "MUST",
+    needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
       const episode = `${feed}.mp3`;
@@ -79,6 +82,7 @@ export const episodeDemands: Demand[] = [
     says: "One action that can't be read does not keep the others of its upload back",
     source: "nextcloud-gpodder#144: the app sends the same batch for ever",
     level: "MUST",
+    needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
       const episode = `${feed}.mp3`;
@@ -91,6 +95,7 @@ export const episodeDemands: Demand[] = [
     says: "A download of an episode, a mark as new and a deletion of its file do not replace its place",
     source: "AntennaPod#7502: the episode became unplayed again",
     level: "MUST",
+    needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
       const episode = `${feed}.mp3`;
@@ -108,6 +113,7 @@ export const episodeDemands: Demand[] = [
     says: "Episodes with URLs of 2,000 characters are kept",
     source: "nextcloud-gpodder#81: media URL over 500 characters",
     level: "MUST",
+    needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
       const episode = `${feed}?${"x".repeat(2000)}`;
@@ -120,6 +126,7 @@ export const episodeDemands: Demand[] = [
     says: "Times of actions are ISO 8601 in UTC",
     source: "gPodder API, Episode Actions: timestamp",
     level: "MUST",
+    needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
       await client.sendActions([play(prober, feed, `${feed}.mp3`, 60)]);
@@ -143,6 +150,7 @@ export const episodeDemands: Demand[] = [
     says: "Every action of an upload of 30 is kept",
     source: "nextcloud-gpodder#20: only the first one was stored; AntennaPod and Kasts send up to 30",
     level: "MUST",
+    needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
       const sent = Array.from({ length: 30 }, (_, n) => `${feed}-${n}.mp3`);
@@ -161,6 +169,7 @@ export const episodeDemands: Demand[] = [
     says: "A request without `since` gives every action",
     source: "gPodder API, Episode Actions: since is optional",
     level: "MUST",
+    needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
       const episode = `${feed}.mp3`;
@@ -173,6 +182,7 @@ export const episodeDemands: Demand[] = [
     says: "An action has the guid that it was sent with, and none if it was sent without",
     source: "AntennaPod finds an episode by its guid alone if there is one",
     level: "MUST",
+    needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
       const [named, bare] = [`${feed}-1.mp3`, `${feed}-2.mp3`];
@@ -188,6 +198,7 @@ export const episodeDemands: Demand[] = [
     says: "Two episodes with the same file and different guids are both kept",
     source: "nextcloud-gpodder#78: one replaced the other",
     level: "SHOULD",
+    needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
       const episode = `${feed}.mp3`;

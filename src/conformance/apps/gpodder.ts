@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { expect, expectEqual } from "../expect.ts";
 import { CompleteUpload, requireOk, scriptFor, syncClient, writeTime, ZONE } from "./client.ts";
-import { type Demand, play } from "./demand.ts";
+import { type Demand, PLACES, play } from "./demand.ts";
 import { gpodderAuthDemands } from "./gpodder-auth.ts";
 import { gpodderDeviceDemands } from "./gpodder-devices.ts";
 
@@ -145,6 +145,7 @@ export const gpodderDemands: Demand[] = [
     says: "`aggregated` and `device` in a query lose no place",
     source: "Kasts sends aggregated, Music Assistant device",
     level: "MUST",
+    needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
       const episode = `${feed}.mp3`;

@@ -3,7 +3,7 @@ import type { Check } from "../check.ts";
 import { expectEqual } from "../expect.ts";
 import { APPS, type SyncApp } from "./apps.ts";
 import { scriptFor, syncClient } from "./client.ts";
-import { oneListOf } from "./demand.ts";
+import { ONE_LIST } from "./demand.ts";
 import { Phone } from "./phone.ts";
 import { RACES, type Race } from "./races.ts";
 
@@ -28,7 +28,8 @@ const checkOf = (app: SyncApp, race: Race): Check => ({
   says: `${app.name} ${race.says}`,
   source: app.source,
   level: "MUST",
-  needs: race === SYNC ? [] : [oneListOf(app.protocol), idOf(app, SYNC)],
+  needs:
+    race === SYNC ? [] : [...[ONE_LIST, ...(race.needs ?? [])].map((one) => `${app.protocol}/${one}`), idOf(app, SYNC)],
   async run(prober) {
     let devices = 0;
     const name = () => `conformance-${prober.id}-${++devices}`;

@@ -1,9 +1,12 @@
 // Races of two devices: the cases in which servers lose changes, for each app in its own order of requests.
+import { PLACES } from "./demand.ts";
 import { pause, type Scene, secondToBegin, settle, settlePlaces } from "./scene.ts";
 
 export interface Race {
   key: string;
   says: string;
+  /** Keys of what it needs, apart from one list. */
+  needs?: readonly string[];
   run(scene: Scene): Promise<void>;
 }
 
@@ -194,6 +197,7 @@ export const RACES: Race[] = [
   {
     key: "place-between-download-and-upload",
     says: "hears of a place that another device sends between its download and its upload of plays",
+    needs: [PLACES],
     async run(scene) {
       const feed = scene.feed();
       const [mine, theirs] = [`${feed}-1.mp3`, `${feed}-2.mp3`];
@@ -214,6 +218,7 @@ export const RACES: Race[] = [
   {
     key: "earlier-play-arrives-later",
     says: "is not set back by a play that was made earlier and arrives later",
+    needs: [PLACES],
     async run(scene) {
       const feed = scene.feed();
       const episode = `${feed}-1.mp3`;

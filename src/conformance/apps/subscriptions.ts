@@ -1,11 +1,11 @@
 // What apps demand of subscriptions, with the gPodder API and with Nextcloud's gPodder Sync.
 import { expect, expectEqual } from "../expect.ts";
 import { requireOk } from "./client.ts";
-import type { Demand } from "./demand.ts";
+import { type Demand, ONE_LIST } from "./demand.ts";
 
 export const feedDemands: Demand[] = [
   {
-    key: "subscriptions/one-list-for-all-devices",
+    key: ONE_LIST,
     says: "What one device adds, another device of the user gets",
     source: "AntennaPod and gPodder join no devices: with a list for each device, no change reaches another one",
     level: "MUST",
@@ -20,7 +20,7 @@ export const feedDemands: Demand[] = [
     says: "A device without an earlier `since` gets every subscription in `add`, and none in `remove`",
     source: "AntennaPod's first sync: what is in `remove` it deletes, also a feed that the phone has had for years",
     level: "MUST",
-    isShared: true,
+    needs: [ONE_LIST],
     async run(prober, client, another) {
       const [stays, gone] = [prober.feed(), prober.feed()];
       await client.sendFeeds([stays, gone], []);
@@ -35,7 +35,7 @@ export const feedDemands: Demand[] = [
     says: "What one device adds and removes is in the next changes of another one",
     source: "gPodder API, Subscriptions: Get Subscription Changes",
     level: "MUST",
-    isShared: true,
+    needs: [ONE_LIST],
     async run(prober, client, another) {
       const [first, second] = [prober.feed(), prober.feed()];
       await client.sendFeeds([first], []);
@@ -125,7 +125,7 @@ export const feedDemands: Demand[] = [
     says: "`since` leaves out what was there before",
     source: "gPodder API, Subscriptions: since; Kasts and PinePods add again what they are given again",
     level: "MUST",
-    isShared: true,
+    needs: [ONE_LIST],
     async run(prober, client, another) {
       await client.sendFeeds([prober.feed()], []);
       await prober.clock.sleep(2100);
