@@ -304,7 +304,7 @@ test("the Markdown report fits into an issue, names every failure, and proves th
   const { url } = serveNaive(({ method }) =>
     method === "POST" ? new Response("é".repeat(9000), { status: 500 }) : null,
   );
-  const { out } = await run(url, ["--check", "gpodder/episodes/", "--markdown", file("report.md")]);
+  const { out } = await run(url, ["--check", "gpodder/", "--markdown", file("report.md")]);
   const report = readFileSync(file("report.md"), "utf8");
   expect(report.length).toBeLessThan(65_536);
   const failed = [...out.matchAll(/^failed (\S+) /gm)].map(([, id = ""]) => id);
