@@ -59,18 +59,18 @@ test("a clock that goes back an hour delays no request", async () => {
   expect(sent).toEqual([0, -3_600_000, -3_599_750]);
 });
 
-test("after 4,000 requests only what cleans up is sent", async () => {
+test("after 3,000 requests only what cleans up is sent", async () => {
   const { prober, sent } = openProber(ok);
-  for (let n = 0; n < 4000; n++) await prober.request("GET", "/");
+  for (let n = 0; n < 3000; n++) await prober.request("GET", "/");
   expect(prober.request("GET", "/")).rejects.toEqual(
-    new RunEnd("The run ends after 4000 requests: check one part, by --protocol or --check"),
+    new RunEnd("The run ends after 3000 requests: check one part, by --protocol or --check"),
   );
   prober.atEnd(async () => void (await prober.request("DELETE", "/")));
   await prober.end();
-  expect(sent.length).toBe(4001);
+  expect(sent.length).toBe(3001);
 });
 
-test("a run against a server whose list never ends is over after 4,000 requests, and leaves no subscription", async () => {
+test("a run against a server whose list never ends is over after 3,000 requests, and leaves no subscription", async () => {
   let isEndless = true;
   const endless = ({ method, url }: Request) => {
     const { pathname } = new URL(url);
@@ -81,7 +81,7 @@ test("a run against a server whose list never ends is over after 4,000 requests,
   try {
     const run = await runChecks(target, isOf(["openpodcast"]));
     expect([run.ended, breaksMust(run)]).toEqual([
-      "The run ends after 4000 requests: check one part, by --protocol or --check",
+      "The run ends after 3000 requests: check one part, by --protocol or --check",
       true,
     ]);
     isEndless = false;
