@@ -120,6 +120,8 @@ const APPS: Record<string, Row> = {
     asksAll: true,
     // library_add: uploads at once.
     sendsFirst: true,
+    // client.py, update_progress.
+    saysStart: false,
   },
   // Cardo. Gpodder.ts: takes a time without a zone for local time.
   "tauri-plugin-http": {
@@ -137,6 +139,9 @@ const APPS: Record<string, Row> = {
     readsZones: true,
     // PodcastManager.swift, addSubscription: uploads what its user adds at once.
     sendsFirst: true,
+    // PlayerManager.swift, syncProgress: says 0 each time; player_provider.dart, _syncProgress: where it is.
+    saysStart: false,
+    startsAtEnd: true,
   },
   "gnome podcasts": {
     // nextcloud_sync/mod.rs: the time at which its last sync began.
