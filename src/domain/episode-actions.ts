@@ -201,9 +201,10 @@ export interface PublishedAction {
 }
 
 /** Whether an app can read it. AntennaPod sets a play without position to -1 s. */
-export function isReadable({ kind, total }: StoredAction, { playsOnly, needsTotal, readsBarePlays }: Habits): boolean {
-  if (kind === "play") return total !== null || !needsTotal;
-  return !playsOnly && (readsBarePlays || kind !== "played");
+export function isReadable({ kind, total }: StoredAction, habits: Habits): boolean {
+  if (kind === "play") return total !== null || !habits.needsTotal;
+  if (habits.playsOnly || (habits.readsLatest && kind !== "new")) return false;
+  return habits.readsBarePlays || kind !== "played";
 }
 
 /** Writes an action for an app: UTC in whole seconds, and a position for `play` only. */

@@ -56,6 +56,8 @@ export interface Habits {
   spelling: Spelling;
   /** Whether the app stops at other actions than `play`, and at one without guid: those of Nextcloud are made so. */
   playsOnly: boolean;
+  /** Whether a download or a deletion, when it is later, hides a play from the app. */
+  readsLatest: boolean;
   /** Whether it skips or mistakes plays that have no total. */
   needsTotal: boolean;
   /** Whether it reads a position only with `playedDuration`, which other apps don't know. */
@@ -96,6 +98,7 @@ export const NO_HABITS: Habits = {
   forgetsQueue: false,
   spelling: "as sent",
   playsOnly: false,
+  readsLatest: false,
   needsTotal: true,
   needsDuration: false,
   readsBarePlays: false,

@@ -122,6 +122,8 @@ const APPS: Record<string, Row> = {
     sendsFirst: true,
     // client.py, update_progress.
     saysStart: false,
+    // helpers.py, find_action, apply_action: an episode that was deleted elsewhere is not there to be played.
+    readsLatest: true,
   },
   // Cardo. Gpodder.ts: takes a time without a zone for local time.
   "tauri-plugin-http": {

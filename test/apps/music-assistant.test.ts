@@ -66,4 +66,19 @@ for (const [name, routes] of Object.entries(ROUTES)) {
     const { actions } = await ask(`${routes.actions}since=${timestamp}`);
     expect(actions).toMatchObject([{ episode: EPISODE, position: 300 }]);
   });
+
+  // helpers.py, find_action: the newest action of an episode counts, and a deletion takes the episode away.
+  test(`with ${name} what a phone finished, and whose file it deleted, is finished and there`, async () => {
+    const finished = { ...played(600), timestamp: "2026-01-01T00:01:00" };
+    const later = { ...finished, timestamp: "2026-01-01T00:01:05", started: undefined, position: undefined };
+    const kinds = ["download", "delete"].map((action) => ({ ...later, action, total: undefined }));
+    await elsewhere("/api/2/episodes/ann.json", [finished, ...kinds]);
+    const { actions } = await ask(`${routes.actions}since=0`);
+    expect(actions).toMatchObject([{ action: "play", position: 600 }]);
+    const unplayed = { ...later, action: "new", timestamp: "2026-01-01T00:02:00", total: undefined };
+    await elsewhere("/api/2/episodes/ann.json", [unplayed]);
+    const told = (await ask(`${routes.actions}since=0`)).actions.map(({ action }: { action: string }) => action);
+    // Nextcloud's own server tells plays only.
+    expect(told.toSorted()).toEqual(routes.feeds.includes("mass") ? ["new", "play"] : ["play"]);
+  });
 }
