@@ -17,7 +17,10 @@ export interface Habits {
   asksAll: boolean;
   /** Whether the app reports a feed as added only if that is new: its user added it, or it echoes what it received. */
   reportsNews: boolean;
-  /** Whether the app uploads what its user changed before it asks for changes, and so had its last response before that. */
+  /**
+   * Whether the app had its last response before what it uploads: it uploads what its user changed before it asks for
+   * changes, or how its list differs once it has applied them.
+   */
   sendsFirst: boolean;
   /** Whether the app queues each tap, so that one upload may both add and remove a feed. */
   queuesTaps: boolean;
@@ -41,6 +44,8 @@ export interface Habits {
   repeatsStart: boolean;
   /** Whether the app says of each play that it began where it ended. */
   startsAtEnd: boolean;
+  /** Whether a position of 0 says that the episode is not played. */
+  marksStart: boolean;
   /** Whether the app plays nothing: it says of an episode that it is at its end or, if it is not played, at its start. */
   onlyMarks: boolean;
   /** Whether the app says of what it calls played that it was played from its end to where its user stopped. */
@@ -51,6 +56,8 @@ export interface Habits {
   inventsStarts: boolean;
   /** Whether the app keeps a new `since` only once all that it had queued is uploaded. */
   movesOnceUploaded: boolean;
+  /** Whether the app asks for plays only once all that it had queued is uploaded: what it uploads, it played after its last GET. */
+  playsAfterGet: boolean;
   /** Whether the app forgets what it has queued if an upload fails after a good GET. */
   forgetsQueue: boolean;
   spelling: Spelling;
@@ -89,12 +96,14 @@ export const NO_HABITS: Habits = {
   saysStart: true,
   repeatsStart: false,
   startsAtEnd: false,
+  marksStart: false,
   onlyMarks: false,
   marksFromEnd: false,
   // AntennaPod and its forks do. What another app marks then counts late: that is better than a lost position.
   marksAll: true,
   inventsStarts: false,
   movesOnceUploaded: false,
+  playsAfterGet: false,
   forgetsQueue: false,
   spelling: "as sent",
   playsOnly: false,

@@ -68,6 +68,29 @@ const APPS: Record<string, Row> = {
     // SynchronizationQueueStorage: after a failed upload the queue is written as text that is no JSON (since 3.9.0).
     forgetsQueue: true,
   },
+  // Made from its code, with a sync of its own: SyncManager.java.
+  "antennapod-desktop": {
+    // syncSubscriptions: what it receives counts over what its user did here before, and is uploaded with the same sync.
+    mistakesOwn: true,
+    echoes: "at once",
+    sendsFirst: true,
+    reportsAll: true,
+    reportsNews: true,
+    ignoresScheme: false,
+    clock: "server",
+    // downloadAndApplyActions: a play that it has just uploaded wins, if it is newer.
+    rereads: true,
+    // sync: stops if the upload fails.
+    playsAfterGet: true,
+    // recordPlayAction.
+    saysStart: false,
+    // recordPlayedState.
+    marksStart: true,
+    marksAll: false,
+    spelling: "colons",
+    // NextcloudSyncService: takes the computer's time once it has uploaded.
+    nextcloud: { clock: "own after upload" },
+  },
   // Made from its code, before it forgot its queue. Its queue of additions does not know that of removals.
   focuspodcast: { ...ANTENNAPOD, queuesTaps: true },
   podcini: {
@@ -216,7 +239,7 @@ const APPS: Record<string, Row> = {
     saysStart: false,
   },
   // OutboundEpisodeAction.kt. SyncOrchestrator.kt: it sends all that it has as of when its user marked it.
-  podsilo: { onlyMarks: true, marksAll: false },
+  podsilo: { onlyMarks: true, marksStart: true, marksAll: false },
   // Podcast Merlin since 2.0. sync_service.dart, performFullSync; audio_player_service.dart.
   podcastmerlin: { sendsFirst: true, saysStart: false },
   // litepop.py, get_pending_actions.
@@ -224,8 +247,8 @@ const APPS: Record<string, Row> = {
   // SyncEngine.kt, syncSubscriptions.
   // AerialPodCore.kt, reportPosition: says of each play that it started at its position. It uploads only what its user does.
   aerialpod: { sendsFirst: true, saysStart: false, startsAtEnd: true, marksAll: false },
-  // sync.py, _sync_subscriptions.
-  "omarchy-podcast": { sendsFirst: true },
+  // sync.py, _sync_subscriptions, _sync_actions.
+  "omarchy-podcast": { sendsFirst: true, playsAfterGet: true },
   // It moves in from another podkeep.
   podkeep: { needsTotal: false, readsBarePlays: true },
 };

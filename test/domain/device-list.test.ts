@@ -7,7 +7,7 @@ import { appNamed } from "../../src/http/apps.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { STORIES } from "./device-stories.ts";
 import { RULES, type Rules, Server } from "./device-sync.ts";
-import { play, scriptWorld, startingWorld, type World, world } from "./device-world.ts";
+import { comparingWorld, play, scriptWorld, startingWorld, type World, world } from "./device-world.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -27,6 +27,7 @@ test.each([
   ["app", world],
   ["script", scriptWorld],
   ["app that sends first", startingWorld],
+  ["app that compares lists", comparingWorld],
 ])(
   "every %s ends with the server's list and no change is lost",
   async (_, worlds) => {

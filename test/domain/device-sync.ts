@@ -439,8 +439,9 @@ export class Server implements SyncServer {
 }
 
 export const KINDS = ["antennapod", "kasts", "gpodder", "pinepods", "nextcloud"] as const;
-/** A script reads the whole list and uploads what its user changed. It keeps no plays; nor does Rhythmbox, here. */
-export type Kind = (typeof KINDS)[number] | "script" | "rhythmbox";
+/** A script reads the whole list and uploads what its user changed. It keeps no plays; nor do the others, here. */
+const LISTS = ["script", "rhythmbox", "desktop"] as const;
+export type Kind = (typeof KINDS)[number] | (typeof LISTS)[number];
 
 /** What the app of a kind calls itself. */
 const PRODUCTS: Record<Kind, string | null> = {
@@ -451,11 +452,11 @@ const PRODUCTS: Record<Kind, string | null> = {
   nextcloud: "AntennaPod",
   script: "Script",
   rhythmbox: "Rhythmbox",
+  desktop: "AntennaPod-Desktop",
 };
 
 /** The kind of a device by its name. */
-export const kindOf = (name: string): Kind =>
-  [...KINDS, "script" as const, "rhythmbox" as const].find((kind) => name.startsWith(kind)) ?? "gpodder";
+export const kindOf = (name: string): Kind => [...KINDS, ...LISTS].find((kind) => name.startsWith(kind)) ?? "gpodder";
 
 /** Kasts syncs by the one or the other. */
 export const protocolOf = (name: string) =>
@@ -473,6 +474,7 @@ const sameFeed: Record<Kind, (a: string, b: string) => boolean> = {
   nextcloud: (a, b) => a.replace(/^https?:/, "") === b.replace(/^https?:/, ""),
   script: (a, b) => a === b,
   rhythmbox: (a, b) => a === b,
+  desktop: (a, b) => a === b,
 };
 
 const move = (url: string, from: Set<string>, to: Set<string>) => {
@@ -495,7 +497,7 @@ export class Device {
   added = new Set<string>();
   removed = new Set<string>();
   since = 0;
-  /** PinePods: the list after the last sync. */
+  /** PinePods and AntennaPod Desktop: the list after the last sync. */
   private last = new Set<string>();
   /** gPodder: what it accepted and posts back. */
   private accepted: { add: Set<string>; remove: Set<string> } = { add: new Set(), remove: new Set() };
@@ -579,8 +581,8 @@ export class Device {
 
   /** Apps of Nextcloud forget what they have queued when their user signs in, and start from nothing. */
   signIn(): void {
-    // Rhythmbox goes on with another password.
-    if (this.kind === "rhythmbox") return;
+    // They go on with another password.
+    if (this.kind === "rhythmbox" || this.kind === "desktop") return;
     this.since = 0;
     this.added.clear();
     this.removed.clear();
@@ -592,6 +594,7 @@ export class Device {
   reinstall(): void {
     this.since = 0;
     for (const urls of [this.urls, this.added, this.removed, this.last, this.notTapped, this.unmarked]) urls.clear();
+    this.unanswered = new Set();
     this.accepted = { add: new Set(), remove: new Set() };
     this.reported.clear();
     this.overridden = [];
@@ -649,6 +652,7 @@ export class Device {
   ): Promise<boolean> {
     if (this.kind === "script") return this.syncList(lost, between);
     if (this.kind === "rhythmbox") return this.syncSendingFirst(lost, between);
+    if (this.kind === "desktop") return this.syncComparing(lost, between);
     if (full && this.habits.reportsAll) this.since = 0;
     if (this.kind === "kasts") return this.syncReadingFirst(lost, between);
     const before = new Set(this.urls);
@@ -790,6 +794,42 @@ export class Device {
     this.since = timestamp;
     return true;
   }
+
+  /** The same for AntennaPod Desktop: it uploads how its list differs from the one of its last upload, received or not. */
+  private async syncComparing(lost: Luck["lost"], between: () => Promise<void>): Promise<boolean> {
+    const sent = await this.server.get(this.name, this.since, this.habits);
+    if (lost === "get") return false;
+    const [add, remove] = [sent.add.map(this.received), sent.remove.map(this.received)];
+    this.overridden = [
+      ...add.filter((url) => this.pending(url) === false),
+      ...remove.filter((url) => this.pending(url)),
+    ];
+    this.apply(add, remove);
+    for (const url of add) this.removed.delete(url);
+    for (const url of remove) this.added.delete(url);
+    this.since = sent.timestamp;
+    await between();
+    const posted = {
+      add: new Set([...this.urls].filter((url) => !this.last.has(url))),
+      remove: new Set([...this.last].filter((url) => !this.urls.has(url))),
+    };
+    this.postedBack = [...posted.add, ...posted.remove].filter((url) => !this.added.has(url) && !this.removed.has(url));
+    if (posted.add.size + posted.remove.size > 0) {
+      this.unanswered = new Set([...posted.add, ...posted.remove].map(feedOf));
+      if (lost === "upload") return true;
+      const answered = await this.server.post(this.name, posted.add, posted.remove, this.habits);
+      if (lost === "post") return true;
+      this.since = answered;
+    }
+    this.unanswered = new Set();
+    this.added = new Set();
+    this.removed = new Set();
+    this.last = new Set(this.urls);
+    return true;
+  }
+
+  /** AntennaPod Desktop: what it uploaded without a response. If its user reverses that, it uploads nothing. */
+  unanswered: ReadonlySet<string> = new Set();
 
   /** Rhythmbox: what it received and has not reported. */
   private readonly unmarked = new Set<string>();

@@ -124,6 +124,8 @@ const listStep = fc.oneof(
 export const world = worldOf(KINDS, listStep, "small");
 /** Some of them upload before they ask. */
 export const startingWorld = worldOf(["rhythmbox", "antennapod", "nextcloud"], listStep, "small");
+/** Some of them upload what they received, as how their list differs from before. */
+export const comparingWorld = worldOf(["desktop", "antennapod", "nextcloud"], listStep, "small");
 /** Some of them are scripts. */
 export const scriptWorld = worldOf(["script", "antennapod", "nextcloud"], listStep, "small");
 
@@ -306,7 +308,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
       decisions.disturb(whole.filter((held) => !isListed(held) || !decisions.changedSince(counts, held)));
     });
     if (!arrived) {
-      if (one.habits.sendsFirst && luck?.lost === "get") missed.set(one, decisions.snapshot());
+      if (one.kind === "rhythmbox" && luck?.lost === "get") missed.set(one, decisions.snapshot());
       return;
     }
     missed.delete(one);
@@ -314,7 +316,9 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     decisions.hear(one, counts);
     if (one.added.size + one.removed.size === 0) decisions.send(one);
     // Posting back is no change, but may undo one that was made since the GET, or the user's own before.
-    const undoes = (posted: string) => before.includes(posted) || decisions.changedSince(counts, posted);
+    // What AntennaPod Desktop echoes, it received just before: that undoes nothing, if the server knows it did.
+    const mayUndo = one.kind !== "desktop" || unknown.has(one);
+    const undoes = (posted: string) => before.includes(posted) || (mayUndo && decisions.changedSince(counts, posted));
     decisions.disturb(one.postedBack.filter(undoes));
     // A known limit: nothing says whether gPodder's user reversed what it reported, or accepted that.
     const forgotten = unknown.get(one);
@@ -362,6 +366,8 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     if (!on || on === busy) return;
     if (one.do === "tap") {
       const held = on.holds(feedOf(url(one.feed, 0)));
+      // A known limit.
+      if (on.unanswered.has(feedOf(url(one.feed, 0)))) return;
       // From an app that writes it otherwise, it would be another feed.
       const differs = on.habits.spelling !== "as sent" && PATHS[one.feed] !== "rss";
       if (!held && differs && !(await server.knows(feedOf(url(one.feed, 0))))) return;

@@ -20,6 +20,7 @@ const AGENTS: Record<Kind, string | null> = {
   nextcloud: "AntennaPod/3.9.0",
   script: "Script/1",
   rhythmbox: "Rhythmbox/3.5.0",
+  desktop: "AntennaPod-Desktop/0.1.0",
 };
 
 const NEXTCLOUD = "/index.php/apps/gpoddersync";
