@@ -53,6 +53,8 @@ export interface Arrival {
   sendsAll: boolean;
   /** Whether a play at position 0 says that the episode is not played; of others it is a mark as played. */
   marksStart?: boolean;
+  /** Whether the client says again, as of now, of what it was told to be at its end that it is. */
+  finishesAgain?: boolean;
   /** Whether it is copied from a file or another server, which get no response: only the times count. */
   isCopied?: boolean;
 }
@@ -113,9 +115,23 @@ export const actedAt = (sent_at: Millis, now: Millis): Millis => Math.floor(Math
 const wasUploaded = (before: StoredAction, { client, clock }: Arrival) =>
   client !== null && client === before.client && before.arrived_at <= clock;
 
-/** Whether a client whose clock is ahead sends it again: it has sent later ones since. */
-export const isSentAgain = (before: StoredAction, { sent_at }: Pick<StoredAction, "sent_at">, arrival: Arrival) =>
-  wasUploaded(before, arrival) && sent_at > arrival.now && sent_at < before.sent_at;
+/** Seconds before the end of an episode from which PinePods calls it finished. */
+const LAST_MINUTE = 60;
+
+/** Whether a client only says again of what it was told to be at its end that it is. */
+function isFinishedAgain(before: StoredAction, { position, total }: Place, arrival: Arrival): boolean {
+  const { finishesAgain = false, client, toldUntil } = arrival;
+  if (!finishesAgain || client === before.client || before.arrived_at > (toldUntil ?? -1)) return false;
+  return position !== null && position === total && position - (before.position ?? 0) <= LAST_MINUTE;
+}
+
+/**
+ * Whether it says nothing new of what is stored: the client, whose clock is ahead, has sent later ones since, or it was
+ * told that.
+ */
+export const isSentAgain = (before: StoredAction, action: Place & Pick<StoredAction, "sent_at">, arrival: Arrival) =>
+  (wasUploaded(before, arrival) && action.sent_at > arrival.now && action.sent_at < before.sent_at) ||
+  isFinishedAgain(before, action, arrival);
 
 type Counted = Pick<StoredAction, "kind" | "sent_at" | "started" | "position" | "total" | "device">;
 

@@ -52,6 +52,8 @@ export interface Habits {
   marksFromEnd: boolean;
   /** Whether the app, when it has asked for everything, uploads each episode that it has as played, as of now. */
   marksAll: boolean;
+  /** Whether the app says again, as of now, of what it receives as finished or in its last minute that it is finished. */
+  finishesAgain: boolean;
   /** Whether the app, when it has asked for everything, says of each episode that it was played from its start until now. */
   inventsStarts: boolean;
   /** Whether the app keeps a new `since` only once all that it had queued is uploaded. */
@@ -101,6 +103,7 @@ export const NO_HABITS: Habits = {
   marksFromEnd: false,
   // AntennaPod and its forks do. What another app marks then counts late: that is better than a lost position.
   marksAll: true,
+  finishesAgain: false,
   inventsStarts: false,
   movesOnceUploaded: false,
   playsAfterGet: false,

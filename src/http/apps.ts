@@ -135,6 +135,8 @@ const APPS: Record<string, Row> = {
     clock: "own",
     // It says 0 each time.
     saysStart: false,
+    // database.rs, apply_remote_episode_actions, mark_episode_completed.
+    finishesAgain: true,
     // It and hullcaster name no product, and read times with a zone.
     readsZones: true,
   },

@@ -74,6 +74,7 @@ async function beginUpload(user: UserTx, client: Client | null, now: number) {
     toldUntil: client ? (last ? endOf(last.given) : -1) : null,
     knewUntil: last && client ? knewUntil(last, client.habits) : 0,
     marksStart: client?.habits.marksStart === true,
+    finishesAgain: client?.habits.finishesAgain === true,
     sendsAll: last?.since === 0 && client?.habits.marksAll === true,
   };
   return { arrival, cursor };

@@ -369,6 +369,9 @@ const broken: Record<string, Partial<Rules>> = {
   "what AntennaPod calls played at a full sync was played then": {
     addAction: (set, one, at) => RULES.addAction(set, one, { ...at, sendsAll: false }),
   },
+  "what PinePods is told to be finished is finished there": {
+    addAction: (set, one, at) => RULES.addAction(set, one, { ...at, finishesAgain: false }),
+  },
   "an action without a guid is another episode": {
     addAction: (set, one, at) => RULES.addAction(set, { ...one, guid: one.guid ?? `url${one.episode_url}` }, at),
   },
