@@ -139,6 +139,8 @@ const APPS: Record<string, Row> = {
     finishesAgain: true,
     // It and hullcaster name no product, and read times with a zone.
     readsZones: true,
+    // hullcaster: playback.rs, mark_played. PinePods sends no position of 0.
+    marksStart: true,
   },
   "music assistant": {
     // __init__.py, get_library_podcasts: adds to the list that it has.
@@ -158,6 +160,8 @@ const APPS: Record<string, Row> = {
     // sync: says of each play that it started at its position.
     saysStart: false,
     startsAtEnd: true,
+    // Episode.tsx, togglePlayed.
+    marksStart: true,
     // Nextcloud.ts: adds a zone.
     nextcloud: { readsZones: false },
   },

@@ -57,3 +57,22 @@ test.each(["/api/2/episodes/ann.json", "/index.php/apps/gpoddersync/episode_acti
     expect(await listened()).toEqual([{ started: 0, position: 360 }]);
   },
 );
+
+test.each(["/api/2/episodes/ann.json", "/index.php/apps/gpoddersync/episode_action/create"])(
+  "what its user marks as not played begins at its start on all devices, and was not listened to: %s",
+  async (path) => {
+    await addElsewhere();
+    const ask = askAs("tauri-plugin-http/2.5.7");
+    for (const position of [600, 0]) {
+      server.clock.advance(3_600_000);
+      const timestamp = new Date(server.clock.now()).toISOString();
+      await ask("POST", path, [{ ...played(position), started: position, timestamp }]);
+    }
+    const phone = await askAs("AntennaPod/3.12.0")("GET", "/api/2/episodes/ann.json?since=0");
+    expect(phone.actions).toMatchObject([{ started: 0, position: 0, total: 600 }]);
+    expect(await listened()).toEqual([
+      { started: 600, position: 600 },
+      { started: 0, position: 42 },
+    ]);
+  },
+);

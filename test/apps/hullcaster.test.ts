@@ -1,7 +1,7 @@
 // hullcaster, which adds all of its podcasts again at each sync, one request each.
 import { expect, test } from "bun:test";
 import { basicAuth } from "../support/basic-auth.ts";
-import { addElsewhere, askAs, FEED, openAs, openForEach, server } from "./phone.ts";
+import { addElsewhere, askAs, FEED, openAs, openForEach, played, server } from "./phone.ts";
 
 openForEach();
 
@@ -101,4 +101,17 @@ test("after a restart it takes what was changed elsewhere, and what its user did
   await app.remove(FEED);
   expect(await app.sync()).toEqual([]);
   expect(await listed()).toEqual([]);
+});
+
+test("what its user marks as not played begins at its start on all devices", async () => {
+  await addElsewhere();
+  const app = askAs("");
+  const phone = askAs("AntennaPod/3.12.0");
+  for (const position of [300, 0]) {
+    server.clock.advance(3_600_000);
+    const timestamp = `${new Date(server.clock.now()).toISOString().slice(0, 19)}Z`;
+    await app("POST", "/api/2/episodes/ann/terminal.json", [{ ...played(position), timestamp, device: undefined }]);
+    const { actions } = await phone("GET", "/api/2/episodes/ann.json?since=0");
+    expect(actions).toMatchObject([{ started: 0, position, total: 600 }]);
+  }
 });
