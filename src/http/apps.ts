@@ -162,6 +162,8 @@ const APPS: Record<string, Row> = {
     startsAtEnd: true,
     // Episode.tsx, togglePlayed.
     marksStart: true,
+    // sync: sends each with the time when it was played.
+    marksAll: false,
     // Nextcloud.ts: adds a zone.
     nextcloud: { readsZones: false },
   },
@@ -173,6 +175,8 @@ const APPS: Record<string, Row> = {
     // PlayerManager.swift, syncProgress: says 0 each time; player_provider.dart, _syncProgress: where it is.
     saysStart: false,
     startsAtEnd: true,
+    // It asks for everything for its page of what is in progress.
+    marksAll: false,
   },
   "gnome podcasts": {
     // nextcloud_sync/mod.rs: the time at which its last sync began.

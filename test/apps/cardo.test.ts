@@ -76,3 +76,18 @@ test.each(["/api/2/episodes/ann.json", "/index.php/apps/gpoddersync/episode_acti
     ]);
   },
 );
+
+test("what it plays to the end once it is installed again is finished on all devices", async () => {
+  const ask = askAs("tauri-plugin-http/2.5.7");
+  const [list, episodes] = ["/api/2/subscriptions/ann/app.json", "/api/2/episodes/ann.json"];
+  await ask("POST", list, { add: [FEED], remove: [] });
+  for (const position of [300, 600]) {
+    server.clock.advance(3_600_000);
+    const timestamp = new Date(server.clock.now()).toISOString();
+    await ask("GET", `${list}?since=0`);
+    await ask("GET", `${episodes}?since=0&aggregated=true`);
+    await ask("POST", episodes, [{ ...played(position), started: position, timestamp }]);
+  }
+  const { actions } = await askAs("AntennaPod/3.12.0")("GET", `${episodes}?since=0`);
+  expect(actions).toMatchObject([{ position: 600 }]);
+});

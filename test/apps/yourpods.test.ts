@@ -60,3 +60,14 @@ test("what its user adds again after it obeyed a removal counts: the app in Swif
     timestamp = (await app("GET", `${place}/subscriptions?since=${told.timestamp}`)).timestamp;
   }
 });
+
+test("what it plays to the end counts, also after its page of what is in progress, which asks for everything", async () => {
+  const app = askAs("YourPods/1.3.1 (+https://yourpods.app)");
+  const path = "/index.php/apps/gpoddersync/episode_action";
+  await app("GET", `${path}?since=0`);
+  server.clock.advance(3_600_000);
+  const timestamp = new Date(server.clock.now()).toISOString();
+  await app("POST", `${path}/create`, [{ ...played(600), started: 600, timestamp }]);
+  const { actions } = await askAs("AntennaPod/3.12.0")("GET", `${path}?since=0`);
+  expect(actions).toMatchObject([{ position: 600 }]);
+});
