@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { saveDevice } from "../../../src/services/devices.ts";
-import { createSession } from "../../../src/services/sessions.ts";
+import { createSession, listSessions } from "../../../src/services/sessions.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
@@ -115,8 +115,9 @@ test("no code is drawn for a server that no phone reaches, and the page says wha
 });
 
 test("a form that is sent again gives the same token, not another one", async () => {
-  const [first, second] = [await connect(), await connect()];
-  expect(tokenIn(first.body)).toBe(tokenIn(second.body));
+  const first = await connect();
+  await connect({ device: "tablet" });
+  expect(tokenIn((await connect()).body)).toBe(tokenIn(first.body));
   expect((await browser.open("/apps")).body.split(">AntennaPod, phone<")).toHaveLength(2);
 });
 
@@ -181,10 +182,12 @@ test("the code's link shows the values on the phone once, without signing in", a
 test("the code's link ends after ten minutes, and others show nothing", async () => {
   const page = await connect();
   const path = /\/connect\/[0-9a-f]{32}/.exec(page.body)?.[0] ?? "";
+  const [phone, other] = [openBrowser(server), `/connect/${"a".repeat(32)}`];
+  for (const answer of [await phone.open(other), await phone.submit(other)]) {
+    expect(answer.body).toContain("Connect the app again");
+  }
   server.clock.advance(10 * 60_000);
-  const phone = openBrowser(server);
   expect(tokenIn((await phone.submit(path)).body)).toBe("");
-  expect((await phone.submit(`/connect/${"a".repeat(32)}`)).body).toContain("Connect the app again");
 });
 
 test("devices are listed with their app, and can be renamed and forgotten", async () => {
@@ -271,17 +274,28 @@ test("the page's sessions are listed with their browser, and one can be ended", 
   expect((await browser.submit(end)).path).toBe("/apps");
 });
 
-test("a session shows when it was last seen, and goes with its token", async () => {
+test("a session shows when it was last seen, before those that were seen earlier, and goes with its token", async () => {
   const byToken = await signedIn(server, user);
   server.clock.advance(2 * 3_600_000);
   await byToken.open("/podcasts");
   await server.noted();
+  const listed = (await listSessions(server.app, actAsUser(user.id))).map(({ token_id }) => token_id);
+  expect(listed).toEqual([user.token.split("_")[1] ?? "", null]);
   const text = async () => (await browser.open("/apps")).body.replace(/<[^>]*>/g, "");
   expect(await text()).toContain(
     "signed in 2026-01-01 00:00 UTC · last seen 2026-01-01 02:00 UTC · with the token test",
   );
   await browser.submit(`/apps/${user.token.split("_")[1]}/revoke`);
   expect(await text()).not.toContain("with the token");
+});
+
+test("a session that is over is not listed", async () => {
+  server.clock.advance(20 * 86_400_000);
+  const later = await signedIn(server, { name: "ann", token: PASSWORD });
+  const count = async () => (await later.open("/apps")).body.split('action="/apps/sessions/').length - 1;
+  const before = await count();
+  server.clock.advance(10 * 86_400_000);
+  expect([before, await count()]).toEqual([2, 1]);
 });
 
 test("another user's sessions can't be seen or ended, and a session by token ends none", async () => {
