@@ -25,7 +25,7 @@ export const seePageSession = statement((db, p: Owner & { id: string; seen_at: n
 );
 
 export const deletePageSession = statement((db, p: Owner & { id: string }) =>
-  db.deleteFrom("page_sessions").where("user_id", "=", p.user_id).where("id", "=", p.id).returning("id"),
+  db.deleteFrom("page_sessions").where("user_id", "=", p.user_id).where("id", "=", p.id),
 );
 
 export const deleteExpiredPageSessions = statement((db, p: Owner & { now: number }) =>
