@@ -549,6 +549,15 @@ describe("failed logins", () => {
     expect((await guess(33)).status).toBe(401);
   });
 
+  test("from one address are slower and slower too, whatever users they name, but for loopback", async () => {
+    const guessAt = async (address: string) => {
+      for (let n = 0; n < 8; n++) await login(`user${n}`, "wrong", address);
+      return server.clock.slept;
+    };
+    expect(await guessAt("192.0.2.99")).toEqual([100, 200, 400]);
+    expect(await guessAt("::1")).toHaveLength(3);
+  });
+
   test("of loopback count for the user alone", async () => {
     const answers = [];
     for (let n = 0; n < 31; n++) answers.push((await login("ann", `wrong ${n}`, "::1")).status);

@@ -4,18 +4,24 @@ import { readStatus } from "../../src/services/status.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { guidOf, openTestApp } from "../support/app.ts";
 
-test("counting the rows of a thousand users takes a turn of the event loop for each fifty of them", async () => {
+test("counting the rows of more than a thousand users counts each once, and takes a turn of the event loop for each fifty of them", async () => {
   const podkeep = await openTestApp();
   await podkeep.sql(`insert into users (public_id, name, clock, last_subscription, last_deletion, created_at, name_key, history_since)
-    with recursive n(n) as (select 1 union all select n + 1 from n where n < 1000)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < 1001)
     select 'user' || n, 'user' || n, 0, 1, 0, 0, 'user' || n, 0 from n`);
   await podkeep.sql(`insert into subscriptions (user_id, id, feed_url, guid, is_subscribed, subscription_changed, changed_at)
     select id, 1, 'https://a.example/', id, 1, 1, 1 from users`);
+  await podkeep.sql(`insert into deletions (user_id, id, subscription, status, cancelled, attempts, requested_at, run_after)
+    select id, 1, 1, 'PENDING', 0, 0, 0, 0 from users`);
   let [turns, ended] = [0, false];
   const counting = (async () => {
     for (; !ended; turns++) await new Promise((resolve) => setImmediate(resolve));
   })();
-  expect(await readStatus(podkeep.app)).toMatchObject({ users: 1000, subscriptions: 1000 });
+  expect(await readStatus(podkeep.app)).toMatchObject({
+    users: 1001,
+    subscriptions: 1001,
+    deletions: { PENDING: 1001 },
+  });
   ended = true;
   await counting;
   expect(turns).toBeGreaterThanOrEqual(20);

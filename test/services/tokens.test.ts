@@ -5,7 +5,7 @@ import { connectApp } from "../../src/services/connect-links.ts";
 import { approveLoginFlow, claimLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
 import { logIn } from "../../src/services/login-tokens.ts";
 import { setPassword } from "../../src/services/passwords.ts";
-import { issueAppToken, issueToken } from "../../src/services/tokens.ts";
+import { issueAppToken, issueToken, listTokens } from "../../src/services/tokens.ts";
 import { openTestApp, START, type TestApp } from "../support/app.ts";
 import { UNLIMITED } from "../support/attempts.ts";
 import { PATIENCE } from "../support/patience.ts";
@@ -65,4 +65,18 @@ test("a user's links that show an app's values are 100 at most; the latest ones 
   }
   const [first] = await podkeep.sql("select count(*) as links, min(expires_at) as first from connect_links");
   expect(first).toEqual({ links: 100, first: START + 6 + 10 * 60_000 });
+});
+
+test("tokens are listed by their users' names, each user's oldest first", async () => {
+  const cleo = await podkeep.user("cleo");
+  await podkeep.user("bob");
+  podkeep.clock.advance(-1);
+  await cleo.another();
+  const listed = (await listTokens(podkeep.app)).map(({ user, created_at }) => [user, created_at - START]);
+  expect(listed).toEqual([
+    ["ann", 0],
+    ["bob", 0],
+    ["cleo", -1],
+    ["cleo", 0],
+  ]);
 });

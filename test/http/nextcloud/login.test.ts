@@ -180,9 +180,10 @@ test("an app is not allowed as another user than its page said, if somebody else
   expect((await poll(flow)).body).toMatchObject({ loginName: "bob" });
 });
 
-test("an app that its user has allowed can't be denied or allowed by somebody else", async () => {
+test("an app that its user has allowed can't be denied any more, nor allowed by somebody else", async () => {
   const flow = await start();
   await allow(flow);
+  expect((await browser.submit(`${pathOf(flow)}/deny`)).status).toBe(404);
   const bob = await server.user("bob");
   await setPassword(server.app, await actAsAdmin(server.app, "bob", "test"), PASSWORD);
   const other = await signedIn(server, { ...bob, token: PASSWORD });

@@ -280,15 +280,18 @@ test("the history can be filtered by app and by podcast", async () => {
   }
 });
 
-test("two devices with one app are two choices, each with its own changes", async () => {
+test("two devices with one app are two choices, each with its own changes, in the order of names", async () => {
   await user.setPassword(PASSWORD);
   browser = await signedIn(server, user);
-  for (const device of ["laptop", "desktop"]) {
+  await phone.add("https://phone.example/");
+  for (const device of ["desktop", "laptop"]) {
     const headers = { ...basicAuth("ann", PASSWORD), "User-Agent": "gPodder/3.11.4" };
     const body = JSON.stringify({ add: [`https://${device}.example/`], remove: [] });
     await server.send("POST", `/api/2/subscriptions/ann/${device}.json`, { body, headers });
   }
   const { body } = await browser.open("/history");
+  const choices = [...body.matchAll(/<option value="[^"]+"[^>]*>([^<]*)/g)].map(([, name]) => name);
+  expect(choices).toEqual(["AntennaPod, phone", "gPodder on desktop", "gPodder on laptop", "test"]);
   for (const [device, other] of [
     ["laptop", "desktop"],
     ["desktop", "laptop"],
