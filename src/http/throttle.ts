@@ -43,7 +43,7 @@ export function createThrottle(app: Pick<Context, "clock" | "config" | "database
         if (!exempt && windows.count(network) > limit) throw tooMany(windows.secondsLeft(network), subject);
       };
       const refuseAddress = () => {
-        if (!exempt && byPassword.failures(network) >= limit) throw tooMany(byPassword.secondsLeft(network));
+        if (byPassword.failures(network) >= limit) throw tooMany(byPassword.secondsLeft(network));
       };
       return {
         fail: () => fail(byPassword),
@@ -58,7 +58,7 @@ export function createThrottle(app: Pick<Context, "clock" | "config" | "database
           if (users.failures(subject) >= USER_LIMIT) throw tooMany(users.secondsLeft(subject));
           const user = String(user_id);
           if (isKnown && fromKnown.failures(user) >= KNOWN_LIMIT) throw tooMany(fromKnown.secondsLeft(user));
-          const pause = lockTime(Math.max(users.failures(subject), exempt ? 0 : byPassword.failures(network)));
+          const pause = lockTime(Math.max(users.failures(subject), byPassword.failures(network)));
           const counted: [Windows, string][] = [[users, subject]];
           if (isKnown) counted.push([fromKnown, user]);
           if (!exempt) counted.push([byPassword, network]);
