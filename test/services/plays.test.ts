@@ -111,6 +111,16 @@ test("what an app reports of one second is kept once, also if the later of it is
   expect(await rowsOf()).toEqual(kept);
 });
 
+test("what goes on with one of two stretches that ended in one second leaves the other as it was", async () => {
+  const end = now() - 30 * MINUTE;
+  const parts = [play(600, { sent_at: end }), play(900, { started: 700, sent_at: end })];
+  const seconds = async () =>
+    (await listened()).reduce((sum, one) => sum + (one.position ?? 0) - (one.started ?? 0), 0);
+  for (const part of parts) await upload("phone", [part]);
+  await upload("phone", [play(1200, { started: 600, sent_at: end + 10 * MINUTE })]);
+  expect(await seconds()).toBe(600 + 200 + 600);
+});
+
 test("what a phone whose clock is ahead uploads again, because it got no response, is kept once", async () => {
   const end = now();
   const parts = [
