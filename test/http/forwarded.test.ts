@@ -44,8 +44,11 @@ describe("links have", () => {
     expect(await baseUrlOfNext({}, both, "127.0.0.1")).toBe("https://podkeep.test");
   });
   test("no invalid scheme or host, even from a trusted proxy", async () => {
-    const odd = { "X-Forwarded-Proto": "javascript", "X-Forwarded-Host": 'evil.example/"><' };
-    expect(await baseUrlOfNext(proxied, odd, "192.0.2.7")).toBe(ORIGIN);
+    for (const proto of ["javascript", "x-http", "https-x"]) {
+      const odd = { "X-Forwarded-Proto": proto, "X-Forwarded-Host": 'evil.example/"><' };
+      expect(await baseUrlOfNext(proxied, odd, "192.0.2.7")).toBe(ORIGIN);
+      await server.close();
+    }
   });
   test("the public URL of the settings before all others", async () => {
     const settings = { ...proxied, public_url: "https://sync.example/podkeep/" };

@@ -244,7 +244,7 @@ test("the 1,001st flow of an address ends its oldest, and none that was allowed 
   ];
   await allow(allowed);
   const expires_at = server.clock.now() + 20 * 60_000;
-  const rows = Array.from({ length: 998 }, (_, n) => `('page${n}', 'poll${n}', 'x', '${ADDRESS}', ${expires_at})`);
+  const rows = Array.from({ length: 998 }, (_, n) => `('00page${n}', 'poll${n}', 'x', '${ADDRESS}', ${expires_at})`);
   await server.sql(`insert into login_flows (page_hash, poll_hash, label, address, expires_at) values ${rows}`);
   const open = async (path: string) => (await browser.open(path.replace(ORIGIN, ""))).status;
   expect(await open(oldest.login)).toBe(200);
