@@ -44,8 +44,12 @@ describe("links have", () => {
     expect(await baseUrlOfNext({}, both, "127.0.0.1")).toBe("https://podkeep.test");
   });
   test("no invalid scheme or host, even from a trusted proxy", async () => {
-    for (const proto of ["javascript", "x-http", "https-x"]) {
-      const odd = { "X-Forwarded-Proto": proto, "X-Forwarded-Host": 'evil.example/"><' };
+    for (const [proto, host] of [
+      ["javascript", 'evil.example/"><'],
+      ["x-http", "x@evil.example"],
+      ["https-x", "evil.example/x"],
+    ]) {
+      const odd = { "X-Forwarded-Proto": proto, "X-Forwarded-Host": host };
       expect(await baseUrlOfNext(proxied, odd, "192.0.2.7")).toBe(ORIGIN);
       await server.close();
     }
