@@ -181,6 +181,14 @@ describe("another user's spelling of a feed", () => {
   });
 });
 
+test("what a feed says reaches each of more than a hundred users, and is given once", async () => {
+  feeds.serve("a", rss("A"));
+  for (let n = 0; n <= 100; n++) await feeds.add("a", undefined, await feeds.podkeep.user(`user${n}`));
+  await feeds.after(MINUTE);
+  const titled = await feeds.podkeep.sql("select id from subscriptions where title = 'A'");
+  expect([titled.length, feeds.fetched.length]).toEqual([101, 1]);
+});
+
 test("deleting a user deletes what only this user's feeds left", async () => {
   for (const host of ["a", "b"]) feeds.serve(host, rss(host));
   await feeds.podkeep.user("bob");
