@@ -47,6 +47,14 @@ test("more text than a file can have is refused, before it is all in memory", as
   await expect(readMovingFile(bytes, { most: MOST })).rejects.toThrow("more text than");
 });
 
+test("more podcasts than anybody has are refused", async () => {
+  const bytes = await make("many.db", [FEED], [], (database) => {
+    database.run(`with recursive n(x) as (select 2 union all select x + 1 from n where x <= 50000)
+      insert into Feeds (id, download_url) select x, 'https://a.example/' || x from n`);
+  });
+  await expect(readMovingFile(bytes, { most: MOST })).rejects.toThrow("more than 50000 podcasts");
+});
+
 test("a client that is gone ends the process", async () => {
   const bytes = await make("gone.db", [FEED], []);
   await expect(readMovingFile(bytes, { most: MOST, signal: AbortSignal.abort() })).rejects.toThrow();

@@ -91,6 +91,8 @@ const DEVICES_ONLY: Routes = {
   "/api/2/episodes/ann.json": json(ACTIONS),
 };
 
+const BROKEN_LIST: Routes = { ...DEVICES_ONLY, "/subscriptions/ann.json": () => new Response("", { status: 500 }) };
+
 const PLACE = "/index.php/apps/gpoddersync";
 const nextcloud = (timestamp: string): Routes => ({
   [`${PLACE}/subscriptions`]: json({ add: LIST, remove: [], timestamp: 1767268800 }),
@@ -119,6 +121,7 @@ describe("each server's list and places are read", () => {
     ["oPodSync", OPODSYNC, "", ["Podcast A", "Podcast B"]],
     ["oPodSync below a path", OPODSYNC, "/sync", ["Podcast A", "Podcast B"]],
     ["a server with lists of devices only", DEVICES_ONLY, "", []],
+    ["a server that fails to give the list of all devices", BROKEN_LIST, "", []],
     ["Nextcloud", nextcloud("2026-01-01T12:00:00"), "", []],
     ["Nextcloud with times in a zone, below a path", nextcloud("2026-01-01T13:00:00+01:00"), "/cloud", []],
   ])("%s, which is found by asking", async (_, routes, base, titles) => {
