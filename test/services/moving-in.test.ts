@@ -115,17 +115,17 @@ test("a dry run counts a place that comes twice once, as the real one does", asy
   expect([stored, (await move(moving)).stored]).toEqual([150, 150]);
 });
 
-test("a podcast that was unsubscribed since an earlier run stays so; one that another app removed before is added", async () => {
+test("a podcast that another app removed before is added; what was unsubscribed since an earlier run stays so", async () => {
   const { user, move } = await open();
   const feeds = [FEED, "https://b.example/rss"].map((feed_url) => ({ feed_url, title: null, guid: null }));
   const before = await user.add("https://b.example/rss");
   await user.request("PATCH", `/subscriptions/${before.guid}`, { is_subscribed: false });
   expect((await move({ feeds })).feeds.added).toHaveLength(2);
-  const [added] = (await user.changes()).filter((one) => one.feed_url === FEED);
-  await user.request("PATCH", `/subscriptions/${added.guid}`, { is_subscribed: false });
+  for (const { guid } of await user.changes()) {
+    await user.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+  }
   expect((await move({ feeds })).feeds.added).toHaveLength(0);
-  const list = (await user.changes()).filter((one) => one.is_subscribed).map((one) => one.feed_url);
-  expect(list).toEqual(["https://b.example/rss"]);
+  expect((await user.changes()).filter((one) => one.is_subscribed)).toEqual([]);
 });
 
 test("every device is told at its next sync", async () => {
