@@ -102,7 +102,7 @@ test("a token with read scope reads everything and writes nothing", async () => 
   }
 });
 
-test("another user's subscription is 404, byte for byte like one that doesn't exist", async () => {
+test("another user's subscription is 404, byte for byte like one that doesn't exist, and asks for no other token", async () => {
   await user.add("https://a.example/", guidOf(1));
   await user.remove(guidOf(1));
   const bob = await server.user("bob");
@@ -116,7 +116,7 @@ test("another user's subscription is 404, byte for byte like one that doesn't ex
   for (const [method, path, body] of asked) {
     const theirs = await bob.request(method, path(1), body);
     const nobodys = await bob.request(method, path(2), body);
-    expect(theirs.status).toBe(404);
+    expect([theirs.status, theirs.headers.has("WWW-Authenticate")]).toEqual([404, false]);
     expect(theirs.body).toEqual(nobodys.body);
     expect(visible(theirs.headers)).toEqual(visible(nobodys.headers));
   }
