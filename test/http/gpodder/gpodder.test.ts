@@ -275,6 +275,16 @@ test("gPodder gets plays without a total, and without a position; AntennaPod doe
   expect((await appOf("AntennaPod/3.5.0")("GET", `${episodes}?since=0`)).body.actions).toEqual([]);
 });
 
+test("an address or an action that names what can't be a device's id makes no device", async () => {
+  const app = appOf(GPODDER);
+  for (const device of ["a b", "a/b", "x".repeat(256)]) {
+    const sent = await app("POST", `${episodes}?${new URLSearchParams({ device })}`, [{ ...played, total: 9 }]);
+    expect([device, sent.status]).toEqual([device, 200]);
+    expect((await app("POST", episodes, [{ ...played, total: 9, device }])).status).toBe(200);
+  }
+  expect((await app("GET", "/api/2/devices/ann.json")).body).toEqual([]);
+});
+
 test("a feed URL with a space at its end means the feed without it, in lists and in plays", async () => {
   const app = appOf(GPODDER);
   await app("GET", `${subscriptions}?since=0`);
