@@ -4,6 +4,7 @@ import { sizeText } from "../bounded.ts";
 import { DomainError } from "../errors.ts";
 import { nextTurn } from "../turns.ts";
 import type { HttpEnv } from "./env.ts";
+import { waitAmongStrangers } from "./strangers.ts";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -50,7 +51,12 @@ const arrived = new WeakSet<Request>();
  * @throws DomainError "invalid" if it is compressed, "too_large" if it is longer, "too_many" if the user's other requests
  *   hold as much
  */
-export async function readBody(c: Context<HttpEnv>, max: number, what = "request body"): Promise<Uint8Array> {
+export function readBody(c: Context<HttpEnv>, max: number, what = "request body"): Promise<Uint8Array> {
+  const body = readWhole(c, max, what);
+  return c.get("actor") ? body : waitAmongStrangers(body);
+}
+
+async function readWhole(c: Context<HttpEnv>, max: number, what: string): Promise<Uint8Array> {
   const request = c.req.raw;
   refuseCompressed(request);
   const holder = c.get("actor")?.user_id ?? 0;

@@ -128,6 +128,33 @@ test("one user's requests hold two of the largest bodies at a time, and other us
   }
 });
 
+test("of a thousand forms of strangers that stop before their end, one more ends the oldest: others can sign in", async () => {
+  const type = "Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\n";
+  const heads = [
+    `POST /sign-in HTTP/1.1\r\n${type}Content-Length: 9000\r\n\r\nname=`,
+    `POST /login/v2/poll HTTP/1.1\r\n${type}Transfer-Encoding: chunked\r\n\r\n9000\r\ntoken=`,
+  ];
+  const answers: string[] = [];
+  const stopped = await Promise.all(
+    Array.from({ length: 1001 }, async (_, n) => {
+      const socket = await Bun.connect({
+        hostname: "127.0.0.1",
+        port: web.port ?? 0,
+        socket: { data: (_, bytes) => void answers.push(bytes.toString()) },
+      });
+      socket.write(heads[n % 2] ?? "");
+      return socket;
+    }),
+  );
+  await until(() => answers.length === 1);
+  const signIn = () =>
+    fetch(`${web.url.origin}/sign-in`, { method: "POST", body: new URLSearchParams({ name: "ann", password: "x" }) });
+  expect((await signIn()).status).toBe(401);
+  await until(() => answers.length === 2);
+  for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.1 429 .*Retry-After/is);
+  for (const socket of stopped) socket.terminate();
+});
+
 test("a slow upload is taken whole, of a known length and in chunks, however long it lasts", async () => {
   // The runtime closes idle connections every four seconds, and counts those as idle that send less than 16 KB a second.
   const impatient = await open(5);
