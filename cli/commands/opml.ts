@@ -1,7 +1,6 @@
 // `podkeep opml`: imports and exports subscription lists.
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import { printable } from "../../src/domain/printable.ts";
 import { DomainError, reasonOf } from "../../src/errors.ts";
 import { plural } from "../../src/plural.ts";
 import { replaceFile } from "../../src/replace-file.ts";
@@ -9,7 +8,7 @@ import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
 import { readInput } from "../input-file.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { layFeeds, verbsOf } from "../terminal/imported-feeds.ts";
-import { printResult } from "../terminal/output.ts";
+import { fileForOutput, printResult } from "../terminal/output.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { withUser } from "../with-app.ts";
 
@@ -63,7 +62,7 @@ async function exportFile(user: string, file: string | undefined, { yes }: { yes
     return { feeds, text: [...writeOpml(feeds, { title: `Subscriptions of ${user}`, date_created })].join("") };
   });
   if (file === undefined || file === "-") {
-    await printResult(command, { user, feeds: feeds.length, opml: text }, () => forOutput(text.trimEnd()));
+    await printResult(command, { user, feeds: feeds.length, opml: text }, () => fileForOutput(text.trimEnd()));
     return;
   }
   if (existsSync(file)) await confirm(`Replace ${file}?`, yes);
@@ -78,5 +77,3 @@ async function exportFile(user: string, file: string | undefined, { yes }: { yes
     () => `Wrote ${plural(feeds.length, "subscription")} to ${file}`,
   );
 }
-
-const forOutput = (text: string) => (process.stdout.isTTY ? text.split("\n").map(printable).join("\n") : text);

@@ -10,7 +10,16 @@ import { setPosition } from "../../src/services/positions.ts";
 import { nameOf } from "../terminal/changes.ts";
 import { readTypedFeed } from "../terminal/feed-url.ts";
 import { readPositive } from "../terminal/numbers.ts";
-import { formatTime, layTable, print, printResult, STDERR, wantsJson, write } from "../terminal/output.ts";
+import {
+  fileForOutput,
+  formatTime,
+  layTable,
+  print,
+  printResult,
+  STDERR,
+  wantsJson,
+  write,
+} from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
 import { withUser } from "../with-app.ts";
 
@@ -65,7 +74,7 @@ async function list(user: string, { podcast, since, csv, limit }: ListOptions, c
     };
     if (csv || wantsJson(command)) {
       const texts = (csv ? writeCsv : writeJson)(streamWritten(app, actor, query));
-      for await (const text of texts) if (!(await write(text))) return;
+      for await (const text of texts) if (!(await write(fileForOutput(text)))) return;
       return;
     }
     const plays: PlayEntry[] = [];

@@ -34,6 +34,10 @@ export async function write(text: string, to = STDOUT): Promise<boolean> {
   }
 }
 
+/** Lines of a file for standard output: on a terminal with spaces in place of what could steer it. */
+export const fileForOutput = (text: string): string =>
+  process.stdout.isTTY ? text.split("\n").map(printable).join("\n") : text;
+
 /** Milliseconds until a full pipe is tried again. */
 const PAUSE = 1;
 

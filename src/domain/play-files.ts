@@ -1,5 +1,6 @@
 // Files of plays: CSV (RFC 4180) and JSON.
 import type { ChangedBy } from "./history.ts";
+import { printableJson } from "./printable.ts";
 
 /** A stretch of listening with its episode; times in Unix milliseconds, the rest in seconds. */
 export interface WrittenPlay {
@@ -74,7 +75,7 @@ export async function* writeJson(parts: Parts): AsyncGenerator<string> {
   let start = "[\n";
   for await (const plays of parts) {
     if (plays.length === 0) continue;
-    yield start + plays.map((play) => JSON.stringify(publishPlay(play))).join(",\n");
+    yield start + plays.map((play) => printableJson(publishPlay(play))).join(",\n");
     start = ",\n";
   }
   yield start === "[\n" ? "[]\n" : "\n]\n";

@@ -1,7 +1,9 @@
 // Output on a terminal.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { readOpml } from "../../../src/domain/opml.ts";
+import { basicAuth } from "../../support/basic-auth.ts";
 import { PATIENCE } from "../../support/patience.ts";
+import { playOf } from "../../support/play.ts";
 import { openFreshProgram, openProgram, PROGRAM } from "../../support/program.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -156,4 +158,19 @@ test("a feed URL steers no terminal: not in a table, not in JSON, which stays th
   expect(json).toContain(String.raw`https://a.example/\u009b31m\u202egpj.exe`);
   const { out } = await program.run(["opml", "export", "alice"]);
   expect(readOpml(out)).toMatchObject([{ feed_url: url }]);
+});
+
+test("a play steers no terminal, as a table, as JSON, which stays the same value, or as CSV", async () => {
+  const [feed, episode] = ["https://a.example/\u009b31m", "https://a.example/\u001b[31m\u202e.mp3"];
+  const { token } = (await program.run(["token", "issue", "alice", "--json"])).json;
+  const { address } = await program.serve();
+  const body = JSON.stringify([playOf(feed, episode)]);
+  await fetch(`${address}/api/2/episodes/alice.json`, { method: "POST", headers: basicAuth("alice", token), body });
+  for (const form of [[], ["--json"], ["--csv"]]) {
+    const list = ["play", "list", "alice", ...form];
+    const { shown } = await program.spawnOnTerminal(list, { NO_COLOR: "1" }).ended();
+    expect(shown).toContain("a.example");
+    expect(shown.replace(/[\r\n]/g, "")).not.toMatch(/[\p{Cc}\u202a-\u202e]/u);
+  }
+  expect((await program.run(["play", "list", "alice", "--json"])).json).toMatchObject([{ feed_url: feed }]);
 });
