@@ -24,6 +24,7 @@ export function requireToken(
     try {
       const actor = await find(app, bearerOf(c.req.raw));
       c.set("actor", actor);
+      c.set("checkAgain", () => find(app, bearerOf(c.req.raw)));
       if ("clock" in actor) c.set("clock", actor.clock);
       if (scope === "write") requireWrite(actor);
       if (c.req.raw.headers.has(DOCTOR)) {

@@ -30,6 +30,9 @@ const LONGEST = 10 * 60_000;
 /** Bytes of a body that arrives before the connection is closed, from the slowest phone. */
 const SHORT = 64 * 1024;
 
+/** Milliseconds after which a body is late: its credential is read again. */
+const LATE = 1000;
+
 /** Bytes of a piece of a body that is waited for alone. */
 const SMALL = 4096;
 
@@ -49,12 +52,20 @@ const arrived = new WeakSet<Request>();
  * @param max bytes
  * @param what it is, for the error
  * @throws DomainError "invalid" if it is compressed, "too_large" if it is longer, "too_many" if the user's other requests
- *   hold as much
+ *   hold as much, "unauthorized" if it was late and the credential has ended
  */
-export function readBody(c: Context<HttpEnv>, max: number, what = "request body"): Promise<Uint8Array> {
+export async function readBody(c: Context<HttpEnv>, max: number, what = "request body"): Promise<Uint8Array> {
+  const begin = performance.now();
   const body = readWhole(c, max, what);
-  return c.get("actor") ? body : waitAmongStrangers(body);
+  if (!c.get("actor")) return waitAmongStrangers(body);
+  const bytes = await body;
+  await checkLate(c, begin);
+  return bytes;
 }
+
+/** After a body that came slowly: a token may have been revoked since, because of who sends it. */
+const checkLate = (c: Context<HttpEnv>, begin: number) =>
+  performance.now() - begin > LATE ? c.get("checkAgain")?.() : undefined;
 
 async function readWhole(c: Context<HttpEnv>, max: number, what: string): Promise<Uint8Array> {
   const request = c.req.raw;
@@ -114,6 +125,7 @@ export async function* streamBody(
   const holder = c.get("actor")?.user_id ?? 0;
   if (length > most) throw tooLarge(what, most);
   if (length > max) holdLarge(request, holder);
+  const begin = performance.now();
   let size = 0;
   for await (const chunk of chunksOf(c)) {
     size += chunk.length;
@@ -122,6 +134,7 @@ export async function* streamBody(
     else if (!large.has(request)) holdLarge(request, holder);
     yield chunk;
   }
+  await checkLate(c, begin);
 }
 
 /** The chunks of a body. What the caller leaves unread can still be read by others. */

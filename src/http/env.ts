@@ -39,6 +39,8 @@ export interface HttpEnv {
     /** The context of a protocol that was loaded at its first request. */
     inner: Context<HttpEnv> | undefined;
     actor: Actor;
+    /** Reads the request's credential again. It throws if that has ended. */
+    checkAgain: (() => Promise<unknown>) | undefined;
     /** The user's clock when the token was read. */
     clock: number;
     /** Name of the user who signed in by Basic or a session. */

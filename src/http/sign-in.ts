@@ -27,10 +27,12 @@ interface SignInOptions {
  */
 export function requireSignIn(app: App, shared: Shared, options: SignInOptions): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
-    const { actor, name, session } = await identify(c, app, shared, options).catch((error) => {
+    const check = () => identify(c, app, shared, options);
+    const { actor, name, session } = await check().catch((error) => {
       if (isRefusal(error, "unauthorized")) app.metrics?.unauthorized(error.message);
       throw error;
     });
+    c.set("checkAgain", check);
     const device = session?.actor.device ?? null;
     c.set("actor", actor.device === device ? actor : { ...actor, device });
     c.set("userName", name);
@@ -91,7 +93,12 @@ export async function findSession(
 }
 
 /** The first good session in the request's cookies. @throws DomainError "unauthorized" if there are some, and none is good */
-async function sessionOf(c: Context<HttpEnv>, app: App, shared: Shared, audience: Audience): Promise<Session | null> {
+export async function sessionOf(
+  c: Context<HttpEnv>,
+  app: App,
+  shared: Shared,
+  audience: Audience,
+): Promise<Session | null> {
   let refusal: DomainError | null = null;
   for (const text of readSessionCookies(c, shared, audience)) {
     try {

@@ -3,7 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Server } from "bun";
 import { createLogger } from "../../src/log.ts";
 import { listen } from "../../src/server/listen.ts";
+import { revokeToken } from "../../src/services/tokens.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import { until } from "../support/patience.ts";
 
 const MEGABYTES = 20;
@@ -153,6 +155,46 @@ test("of a thousand forms of strangers that stop before their end, one more ends
   await until(() => answers.length === 2);
   for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.1 429 .*Retry-After/is);
   for (const socket of stopped) socket.terminate();
+});
+
+test("what a credential sends slowly is refused if it was revoked meanwhile, and changes nothing", async () => {
+  const feed = "https://late.example/feed";
+  const { name, token } = user;
+  const [form, json] = [{ "Content-Type": "application/x-www-form-urlencoded" }, JSON_TYPE];
+  const signedIn = await server.send("POST", "/sign-in", { headers: form, body: `name=${name}&password=${token}` });
+  const play = { podcast: feed, episode: `${feed}.mp3`, action: "play", position: 1, total: 2 };
+  const uploads: [path: string, headers: Record<string, string>, body: string][] = [
+    ["/subscriptions", { ...json, ...bearer(user) }, JSON.stringify({ subscriptions: [{ feed_url: feed }] })],
+    [`/api/2/subscriptions/${name}/phone.json`, { ...json, ...bearer(user) }, JSON.stringify({ add: [feed] })],
+    [`/api/2/episodes/${name}.json`, { ...json, ...basicAuth(name, token) }, JSON.stringify([play])],
+    ["/podcasts/add", { ...form, Cookie: signedIn.headers.get("Set-Cookie") ?? "" }, `feed_url=${feed}`],
+  ];
+  const [begun, revoked] = [uploads.map(() => Promise.withResolvers<void>()), Promise.withResolvers<void>()];
+  const answers = uploads.map(async ([path, headers, body], n) => {
+    const parts = [body.slice(0, -1), body.slice(-1)];
+    const stream = new ReadableStream(
+      {
+        async pull(controller) {
+          const part = parts.shift();
+          if (parts.length === 0) begun[n]?.resolve();
+          if (parts.length === 0) await revoked.promise;
+          if (part) controller.enqueue(Buffer.from(part));
+          else controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    return (await server.send("POST", path, { body: stream, headers })).status;
+  });
+  await Promise.all(begun.map(({ promise }) => promise));
+  await revokeToken(server.app, token.split("_")[1] ?? "");
+  await Bun.sleep(1000);
+  revoked.resolve();
+  expect(await Promise.all(answers)).toEqual([401, 401, 401, 403]);
+  const again = await user.another();
+  expect((await again.request("GET", "/subscriptions")).body.subscriptions).toEqual([]);
+  const read = await server.send("GET", `/api/2/episodes/${name}.json`, { headers: bearer(again) });
+  expect(read.body).toMatchObject({ actions: [] });
 });
 
 test("a slow upload is taken whole, of a known length and in chunks, however long it lasts", async () => {

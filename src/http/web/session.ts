@@ -9,7 +9,7 @@ import { readSessionCookies } from "../cookies.ts";
 import type { HttpEnv } from "../env.ts";
 import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
-import { findSession, giveSession } from "../sign-in.ts";
+import { findSession, giveSession, sessionOf } from "../sign-in.ts";
 import { waitInLine } from "../whole-lists.ts";
 import { browserName } from "./browser-name.ts";
 import { readFrame } from "./frame.ts";
@@ -37,7 +37,10 @@ export function requireSession(app: App, shared: Shared): MiddlewareHandler<Http
       if (isForm || readSessionCookies(c, shared, "page").length > 0) query.set("ended", "1");
       return c.redirect(`/sign-in?${query}`, 303);
     }
-    if (session) keepSession(c, app, session);
+    if (session) {
+      keepSession(c, app, session);
+      c.set("checkAgain", () => sessionOf(c, app, shared, "page"));
+    }
     return noStore(c, next);
   };
 }
