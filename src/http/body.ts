@@ -4,6 +4,7 @@ import { sizeText } from "../bounded.ts";
 import { DomainError } from "../errors.ts";
 import { nextTurn } from "../turns.ts";
 import type { HttpEnv } from "./env.ts";
+import { checkIfLate } from "./late.ts";
 import { waitAmongStrangers } from "./strangers.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -29,9 +30,6 @@ const MOST_KEPT = MEGABYTE;
 const LONGEST = 10 * 60_000;
 /** Bytes of a body that arrives before the connection is closed, from the slowest phone. */
 const SHORT = 64 * 1024;
-
-/** Milliseconds after which a body is late: its credential is read again. */
-const LATE = 1000;
 
 /** Bytes of a piece of a body that is waited for alone. */
 const SMALL = 4096;
@@ -59,13 +57,9 @@ export async function readBody(c: Context<HttpEnv>, max: number, what = "request
   const body = readWhole(c, max, what);
   if (!c.get("actor")) return waitAmongStrangers(body);
   const bytes = await body;
-  await checkLate(c, begin);
+  await checkIfLate(c, begin);
   return bytes;
 }
-
-/** After a body that came slowly: a token may have been revoked since, because of who sends it. */
-const checkLate = (c: Context<HttpEnv>, begin: number) =>
-  performance.now() - begin > LATE ? c.get("checkAgain")?.() : undefined;
 
 async function readWhole(c: Context<HttpEnv>, max: number, what: string): Promise<Uint8Array> {
   const request = c.req.raw;
@@ -134,7 +128,7 @@ export async function* streamBody(
     else if (!large.has(request)) holdLarge(request, holder);
     yield chunk;
   }
-  await checkLate(c, begin);
+  await checkIfLate(c, begin);
 }
 
 /** The chunks of a body. What the caller leaves unread can still be read by others. */

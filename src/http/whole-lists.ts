@@ -3,6 +3,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { Slots } from "../slots.ts";
 import { takeTurns } from "../turns.ts";
 import type { HttpEnv } from "./env.ts";
+import { checkIfLate } from "./late.ts";
 import { PART, respondWith, SHORT } from "./response-body.ts";
 import { setLength } from "./response-headers.ts";
 
@@ -17,6 +18,7 @@ function createLine(most = 1): (c: Context<HttpEnv>, next: () => Promise<void>) 
   const giveTurn = takeTurns();
   return (c, next) => {
     const { user_id } = c.get("actor");
+    const begin = performance.now();
     const made = Promise.withResolvers<void>();
     // A connection whose body has arrived has no idle time.
     const isIdle = !c.req.raw.body && !line.mayBegin(user_id);
@@ -28,7 +30,7 @@ function createLine(most = 1): (c: Context<HttpEnv>, next: () => Promise<void>) 
         // An app that gave up asks again.
         c.req.raw.signal.throwIfAborted();
       }
-      await making.run(next, user_id);
+      await making.run(() => checkIfLate(c, begin).then(next), user_id);
       const body = await readLong(c);
       const sent = body && Promise.withResolvers<void>();
       if (sent) respondWith(c, streamWhile(body, c.req.raw.signal, sent.resolve));

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createLogger } from "../../src/log.ts";
 import { listen } from "../../src/server/listen.ts";
+import { revokeToken } from "../../src/services/tokens.ts";
 import { type Answer, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { until } from "../support/patience.ts";
@@ -152,6 +153,34 @@ test("a list that waits while another device reads a long one slowly is sent in 
   await slow.text();
   expect(await list).toMatchObject({ add: expect.arrayContaining(add) });
   await web.stop(true);
+});
+
+test("a list that waits for another one is refused if its credential was revoked meanwhile", async () => {
+  const stolen = await ann.another();
+  const [cookie = []] = (await signedIn(server, stolen)).cookies;
+  const headers = basicAuth("ann", stolen.token);
+  const add = Array.from({ length: 150 }, (_, n) => `https://${n}.example/${"x".repeat(5000)}`);
+  const body = JSON.stringify({ add, remove: [] });
+  await server.send("POST", "/api/2/subscriptions/ann/tablet.json", { headers, body });
+  const ask = (path: string, headers: Record<string, string>) =>
+    server.http.fetch(new Request(`http://podkeep.test${path}`, { headers }), {});
+  const slow = await ask("/subscriptions/ann/phone.json", headers);
+  const waiting = [
+    ask("/subscriptions/ann/phone.json", headers),
+    ask("/v1/subscriptions?per_page=1000", { Authorization: `Bearer ${stolen.token}` }),
+    ask("/podcasts", { Cookie: cookie.join("=") }),
+    ask("/docs", { Cookie: cookie.join("=") }),
+  ];
+  // Longer than a request may wait until its credential is read again.
+  await Bun.sleep(1500);
+  await revokeToken(server.app, stolen.token.split("_")[1] ?? "");
+  await slow.text();
+  const statuses = waiting.map(async (answer) => {
+    const { status, body } = await answer;
+    await body?.cancel();
+    return status;
+  });
+  expect(await Promise.all(statuses)).toEqual([401, 401, 403, 403]);
 });
 
 test("the plays that an app asked for are not read once it has gone, and is going to ask again", async () => {

@@ -37,10 +37,7 @@ export function requireSession(app: App, shared: Shared): MiddlewareHandler<Http
       if (isForm || readSessionCookies(c, shared, "page").length > 0) query.set("ended", "1");
       return c.redirect(`/sign-in?${query}`, 303);
     }
-    if (session) {
-      keepSession(c, app, session);
-      c.set("checkAgain", () => sessionOf(c, app, shared, "page"));
-    }
+    if (session) keepSession(c, app, shared, session);
     return noStore(c, next);
   };
 }
@@ -50,13 +47,14 @@ export function showMenu(app: App, shared: Shared): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const session = await findSession(c, app, shared, "page");
     if (!session) return next();
-    keepSession(c, app, session);
+    keepSession(c, app, shared, session);
     // The menu's page reads the user's latest changes.
     return noStore(c, () => waitInLine(c, next));
   };
 }
 
-function keepSession(c: Context<HttpEnv>, app: App, session: Session): void {
+function keepSession(c: Context<HttpEnv>, app: App, shared: Shared, session: Session): void {
+  c.set("checkAgain", () => sessionOf(c, app, shared, "page"));
   c.set("actor", session.actor);
   c.set("userName", session.name);
   c.set("sessionId", session.id);
