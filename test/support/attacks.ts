@@ -111,7 +111,7 @@ const held: Attack[] = [
   what: `bodies that stop before their end, with a token: ${head.split(" HTTP")[0]}`,
   run: (target) => {
     const signed = `${head.replace("USER", target.user)}Authorization: Bearer ${target.tokens[0]}\r\n`;
-    return many(240, () => pour(target, { head: signed, chunks: largest, times: 1, ends: false }));
+    return many(60, () => pour(target, { head: signed, chunks: largest, times: 1, ends: false }));
   },
 }));
 
@@ -123,7 +123,7 @@ const unread: Attack[] = [
   what: `bodies that nobody reads: ${head.split(" HTTP")[0]}`,
   run: (target) => {
     const signed = head.replace("TOKEN", target.tokens[0] ?? "");
-    return many(400, () => pour(target, { head: signed, chunks: megabyte, times: 2, ends: false }));
+    return many(200, () => pour(target, { head: signed, chunks: megabyte, times: 2, ends: false }));
   },
 }));
 
