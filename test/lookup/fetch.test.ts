@@ -242,6 +242,20 @@ describe("credentials in a feed URL", () => {
     await fetchWithPassword();
     expect(authorizations()[1]).toBeNull();
   });
+
+  test("do not go to another port of the host", async () => {
+    const other = Bun.serve({
+      port: 0,
+      fetch(request) {
+        requests.push({ headers: new Headers([...request.headers]) });
+        return new Response(RSS);
+      },
+    });
+    respond = () => new Response(null, { status: 301, headers: { Location: `http://feeds.test:${other.port}/` } });
+    await fetchWithPassword();
+    expect(authorizations()).toEqual([expect.stringContaining("Basic"), null]);
+    await other.stop(true);
+  });
 });
 
 describe("fails with a reason:", () => {
