@@ -314,8 +314,9 @@ test("another site, another user and a stranger get nothing and set nothing", as
 });
 
 test("this year has hours by month and by podcast, and so has each other year", async () => {
+  // The first begins and ends in January, the second begins with February.
   await upload("phone", [3240, { episode_url: url("a"), started: 0, sent_at: Date.parse("2026-01-31T23:59:00Z") }]);
-  await upload("phone", [1800, { episode_url: url("b"), started: 0, sent_at: Date.parse("2026-02-15T12:00:00Z") }]);
+  await upload("phone", [1800, { episode_url: url("b"), started: 0, sent_at: Date.parse("2026-02-01T00:30:00Z") }]);
   const feed_url = "https://b.example/rss";
   await upload("phone", [600, { feed_url, episode_url: url("c"), sent_at: Date.parse("2025-12-01T12:00:00Z") }]);
   const text = textOf((await browser.open("/listening/year")).body);
