@@ -1,7 +1,7 @@
 // What the list of changes demands: nothing is lost between two pages, two requests, or two apps.
 import { z } from "zod";
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
-import { latestOf, openOther, type openPodcast, type Subscription, withApi } from "./client.ts";
+import { latestOf, openOther, openPodcast, type Subscription, withApi } from "./client.ts";
 import { IS_CARRIED_OUT } from "./deleting.ts";
 
 const urlsOf = (items: Subscription[]) => [...new Set(items.map(({ feed_url }) => feed_url))].sort();
@@ -148,7 +148,9 @@ export const pageChecks = withApi([
     source: "Open Podcast API, GET /subscriptions: what changed since a timestamp",
     level: "MUST",
     async run(phone, prober) {
-      const desk = openOther(prober);
+      const { second_token } = prober.target;
+      if (second_token === null) throw new NotApplicable("it needs a second token: add --second-token");
+      const desk = openPodcast(prober, second_token);
       const { guid, subscription_changed } = await phone.addOne(prober.feed());
       requireSuccess(await desk.patch(guid, { is_subscribed: false }));
       const [change] = await phone.ours(subscription_changed);
