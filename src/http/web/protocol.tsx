@@ -64,7 +64,7 @@ function limitBodies(http: Hono<HttpEnv>, app: App): void {
   for (const path of ["/account/move-in", "/account/move-in/confirm"]) http.post(path, requireScope, limitLarge(app));
   http.use((c, next) => {
     const isRead = c.req.bodyCache.arrayBuffer !== undefined;
-    if (isRead) return next();
+    if (isRead || c.req.method !== "POST") return next();
     return (c.get("actor") ? limits.form : limits.open)(c, next);
   });
 }
