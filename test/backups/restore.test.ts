@@ -261,6 +261,13 @@ describe("restoring a backup", () => {
     const bob = await podkeep.user("bob");
     await setPassword(podkeep.app, await actAsAdmin(podkeep.app, "bob", "test"), "old password");
     await bob.add("https://a.test/rss");
+    const { id } = await issueToken(podkeep.app, await actAsAdmin(podkeep.app, "bob", "test"), {
+      label: "revoked before",
+      scope: "write",
+      expires_at: null,
+    });
+    await revokeToken(podkeep.app, id);
+    podkeep.clock.advance(1000);
     const { file } = await backup();
     await deleteUser(podkeep.app, "bob");
     const carl = await podkeep.user("carl");
@@ -272,6 +279,8 @@ describe("restoring a backup", () => {
       { name: "ann", password_hash: null },
       { name: "bob", password_hash: null },
     ]);
+    const revoked = (await listTokens(podkeep.app, "bob")).map(({ revoked_at }) => Number(revoked_at) - START);
+    expect(revoked.toSorted()).toEqual([0, 1000]);
     const again = await issueToken(podkeep.app, await actAsAdmin(podkeep.app, "bob", "test"), {
       label: "new",
       scope: "write",

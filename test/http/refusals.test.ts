@@ -42,6 +42,9 @@ test("a revoked token and a wrong password say so, at the device if it is known"
   expect((await request("POST", "/api/2/auth/ann/login.json", "wrong")).status).toBe(401);
   const wrong = { device: "", refused_at: START + 60_000, reason: "401 The name or the password is wrong" };
   expect(await stored(2)).toMatchObject([wrong, revoked]);
+  server.clock.advance(60_000);
+  expect((await request("GET", FEEDS, "wrong")).status).toBe(401);
+  expect(await stored(1, START + 120_000)).toMatchObject([{ ...wrong, device: "phone", refused_at: START + 120_000 }]);
 });
 
 test("an upload that is too long or can't be read says so, and no text of it is kept", async () => {

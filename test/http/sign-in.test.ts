@@ -357,6 +357,13 @@ describe("with a session", () => {
     expect([(await get("/me", ended)).status, (await get("/me", other)).status]).toEqual([401, 200]);
   });
 
+  test("a logout that is sent twice at once ends it", async () => {
+    const ended = cookieOf(await login());
+    const answers = await Promise.all([1, 2].map(() => get("/logout", ended)));
+    expect(answers.map(({ status }) => status)).toEqual([204, 204]);
+    expect((await get("/me", ended)).status).toBe(401);
+  });
+
   test("a logout ends no other session of the same token, though both began in one millisecond", async () => {
     const [ended, other] = [cookieOf(await login("ann", ann.token)), cookieOf(await login("ann", ann.token))];
     await get("/logout", ended);

@@ -5,7 +5,7 @@ import { connectApp } from "../../src/services/connect-links.ts";
 import { approveLoginFlow, claimLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
 import { logIn } from "../../src/services/login-tokens.ts";
 import { setPassword } from "../../src/services/passwords.ts";
-import { issueAppToken, issueToken, listTokens } from "../../src/services/tokens.ts";
+import { issueAppToken, issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
 import { openTestApp, START, type TestApp } from "../support/app.ts";
 import { UNLIMITED } from "../support/attempts.ts";
 import { PATIENCE } from "../support/patience.ts";
@@ -79,4 +79,11 @@ test("tokens are listed by their users' names, each user's oldest first", async 
     ["cleo", -1],
     ["cleo", 0],
   ]);
+});
+
+test("a token that is revoked again keeps the time at which it was revoked first", async () => {
+  const { id } = await issueToken(podkeep.app, ann, { label: "app", scope: "write", expires_at: null });
+  const first = await revokeToken(podkeep.app, id);
+  podkeep.clock.advance(1000);
+  expect([first, await revokeToken(podkeep.app, id)]).toEqual([START, START]);
 });
