@@ -14,7 +14,7 @@ import { isRefusal } from "../errors.ts";
 import { noteClientSeen } from "../store/clients.ts";
 import { findPosition, noteUpload, saveCursor } from "../store/cursors.ts";
 import type { Actor } from "./actor.ts";
-import { type Client, introduceClient } from "./clients.ts";
+import { type Client, hasEarlier, introduceClient } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { noteSync } from "./devices.ts";
 import { transactAsReader, type UserTx } from "./transact.ts";
@@ -69,6 +69,11 @@ export class ClientCursor {
   /** Whether the client is known. */
   get isKnown(): boolean {
     return this.row !== undefined;
+  }
+
+  /** Whether the client is known, or takes over from one that was with another credential. */
+  async isOrWasKnown(tx: Tx, user_id: number): Promise<boolean> {
+    return this.isKnown || (this.client !== null && (await hasEarlier(tx, user_id, this.client)));
   }
 
   /** When the client was first seen, on the user's clock; the end of time if it is new. */
@@ -147,19 +152,21 @@ async function noteSeen({ tx, user_id, actor }: UserTx, { id, device }: Client, 
 }
 
 /**
- * Keeps when a known client read the whole list: what it reports after that is news, and the user's clock says that it is
- * after that. A full disk must not lock it out.
+ * Keeps when a client read the whole list, if it is known or takes over: what it reports after that is news, and the
+ * user's clock says that it is after that. A full disk must not lock it out.
  */
 export async function noteListRead(context: Context, actor: Actor, client: Client, clock: Millis): Promise<void> {
   const { user_id } = actor;
   const key = { user_id, client: client.id, stream: "lists" } as const;
+  const now = context.clock.now();
   const listed = { since: 0, start: clock, own: 0, given: 0, uploaded_at: null, ahead: null };
   try {
-    await transactAsReader(context, actor, async ({ tx, moveClock }) => {
-      const { isKnown } = await ClientCursor.read(tx, user_id, client, key.stream);
-      if (!isKnown) return;
-      await saveCursor(tx, { ...key, ...listed });
-      moveClock(clock + 1);
+    await transactAsReader(context, actor, async (user) => {
+      const cursor = await ClientCursor.read(user.tx, user_id, client, key.stream);
+      if (!(await cursor.isOrWasKnown(user.tx, user_id))) return;
+      await ClientCursor.begin(user, client, key.stream, false, now);
+      await saveCursor(user.tx, { ...key, ...listed });
+      user.moveClock(clock + 1);
     });
   } catch (error) {
     if (!isRefusal(error, "unavailable")) throw error;

@@ -55,8 +55,7 @@ export async function introduceClient(
   now: number,
 ): Promise<void> {
   const { tx, user_id } = user;
-  const takes = device !== null && product !== null;
-  const earlier = takes ? await listClientsOn(tx, { user_id, device, product }) : [];
+  const earlier = await listEarlier(tx, user_id, { device, product });
   const ended = await findEnded(tx, user_id, earlier, now);
   const from = ended[0] ?? (fromNothing ? undefined : earlier[0]);
   // What it received since it began with the earlier credential counts too.
@@ -66,6 +65,15 @@ export async function introduceClient(
   await deleteClients(tx, { user_id }, ended);
   await deleteOldClients(tx, { user_id, id, kept: MOST_CLIENTS - 1 });
 }
+
+/** Clients of the same app on the same device, the one that synced last first; none if nothing names both. */
+async function listEarlier(tx: Tx, user_id: number, { device, product }: Pick<Client, "device" | "product">) {
+  return device === null || product === null ? [] : listClientsOn(tx, { user_id, device, product });
+}
+
+/** Whether a client that is not known yet would take over from an earlier one. */
+export const hasEarlier = async (tx: Tx, user_id: number, client: Client): Promise<boolean> =>
+  (await listEarlier(tx, user_id, client)).length > 0;
 
 /** Those of a user's clients whose tokens ended or are gone. @param now wall time in Unix milliseconds */
 async function findEnded<One extends Pick<Client, "token_id">>(tx: Tx, user_id: number, clients: One[], now: number) {

@@ -217,10 +217,11 @@ export async function listDeviceFeeds(
   return listed;
 }
 
-/** The user's clock at which a known client reads the whole list; null if nothing is new since it did so last. */
+/** The user's clock at which a client reads the whole list; null if nothing is known of it, or new since the last time. */
 async function findListRead(tx: Tx, user_id: number, client: Client): Promise<Millis | null> {
-  const { isKnown, last, clock } = await ClientCursor.read(tx, user_id, client, "lists");
-  if (!isKnown) return null;
+  const cursor = await ClientCursor.read(tx, user_id, client, "lists");
+  if (!(await cursor.isOrWasKnown(tx, user_id))) return null;
+  const { last, clock } = cursor;
   const isNews = !last || (await findNews(tx, { user_id, client: client.id, start: last.start })).length > 0;
   return isNews ? clock : null;
 }

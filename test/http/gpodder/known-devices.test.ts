@@ -293,6 +293,22 @@ test("a script that has read the whole list removes a podcast that has moved sin
   expect((await ann.request("GET", `/subscriptions/${guid}`)).body.is_subscribed).toBe(false);
 });
 
+test.each([false, true])(
+  "a script removes a podcast again that is on the list which it has read with a new token, the old one revoked: %p",
+  async (revoked) => {
+    const { guid } = await ann.add(X);
+    const old = await ann.another();
+    await appOf(old, "Script/1").post([], [X]);
+    await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: true });
+    const client = await ann.another();
+    if (revoked) await revokeToken(podkeep.app, old.token.split("_")[1] ?? "");
+    const agent = { "User-Agent": "Script/1" };
+    expect((await client.request("GET", "/subscriptions/ann/phone.json", undefined, agent)).body).toEqual([X]);
+    await appOf(client, "Script/1").post([], [X]);
+    expect((await ann.request("GET", `/subscriptions/${guid}`)).body.is_subscribed).toBe(false);
+  },
+);
+
 test.each(["Kasts/24.12", "AntennaPod/3.9.0"])(
   "a podcast that moved stays if %s obeys that, or moves it too",
   async (agent) => {
