@@ -1,5 +1,6 @@
 // Bearer tokens: which are accepted, what the others get, and that users are isolated.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { CLIENT, DOCTOR } from "../../src/domain/doctor-headers.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/users.ts";
@@ -100,6 +101,12 @@ test("a token with read scope reads everything and writes nothing", async () => 
     expect(answer.headers.get("www-authenticate")).toContain('error="insufficient_scope"');
     expect(answer.headers.get("www-authenticate")).toContain('scope="write"');
   }
+});
+
+test("only a request of podkeep doctor is told whom the server takes it for", async () => {
+  const told = async (headers = {}) => (await user.request("GET", "/subscriptions", undefined, headers)).headers;
+  expect((await told({ [DOCTOR]: "1" })).has(CLIENT)).toBe(true);
+  expect((await told()).has(CLIENT)).toBe(false);
 });
 
 test("another user's subscription is 404, byte for byte like one that doesn't exist, and asks for no other token", async () => {

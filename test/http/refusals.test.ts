@@ -47,6 +47,13 @@ test("a revoked token and a wrong password say so, at the device if it is known"
   expect(await stored(1, START + 120_000)).toMatchObject([{ ...wrong, device: "phone", refused_at: START + 120_000 }]);
 });
 
+test("an upload with a token that may only read says so", async () => {
+  await request("POST", "/api/2/devices/ann/phone.json", ann.token, "{}");
+  await server.sql("update tokens set scope = 'read'");
+  expect((await request("POST", FEEDS, ann.token, '{"add": [], "remove": []}')).status).toBe(403);
+  expect(await stored(1)).toMatchObject([{ device: "phone", reason: "403 The token may only read" }]);
+});
+
 test("an upload that is too long or can't be read says so, and no text of it is kept", async () => {
   await request("POST", "/api/2/devices/ann/phone.json", ann.token, "{}");
   expect((await request("POST", FEEDS, ann.token, '{"add": "secret"}')).status).toBe(400);
