@@ -195,8 +195,9 @@ export function releaseBody(c: Context<HttpEnv>): void {
  * Has the runtime drop what arrives of a body. Until the response it keeps a megabyte of one that nobody reads: too much if
  * hundreds wait for a write.
  */
-export async function dropBody({ body }: Request): Promise<void> {
-  if (body?.locked === false) await body.cancel().catch(() => {});
+export function dropBody({ body }: Request): void {
+  // Not awaited: of some bodies that are there whole, the runtime never says that it is done.
+  if (body?.locked === false) body.cancel().catch(() => {});
 }
 
 let discarding = 0;
@@ -213,7 +214,7 @@ export async function discardBody(request: Request, response: Response): Promise
   else if (/close/i.test(headers.get("connection") ?? "") && discarding < MOST_DISCARDED) {
     discarding++;
     await discard(request.body).finally(() => discarding--);
-  } else await dropBody(request);
+  } else dropBody(request);
 }
 
 async function discard(body: Request["body"]): Promise<void> {

@@ -11,7 +11,7 @@ export const addHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const sent = c.req.raw.headers.get("X-Request-Id");
   const id = sent !== null && REQUEST_ID.test(sent) ? sent : crypto.randomUUID();
   c.set("requestId", id);
-  if (c.req.raw.method === "DELETE") await dropBody(c.req.raw);
+  if (c.req.raw.method === "DELETE") dropBody(c.req.raw);
   await next();
   releaseBody(c);
   if (c.req.raw.method === "HEAD") await setLength(c);

@@ -24,7 +24,7 @@ export function serveLogin(http: Hono<HttpEnv>, app: App, shared: Shared): void 
   // No cookies on these two: AntennaPod would send one back with every poll.
   for (const place of PLACES) {
     http.post(place, noOtherSite, async (c) => {
-      await dropBody(c.req.raw);
+      dropBody(c.req.raw);
       const base = forwarded.baseUrlOf(c);
       const label = productOf(c.req.raw) ?? "Nextcloud app";
       const { page, poll } = await startLoginFlow(app, { label, address: forwarded.addressOf(c) });
