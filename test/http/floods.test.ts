@@ -175,12 +175,17 @@ test("a list that waits for another one is refused if its credential was revoked
   await Bun.sleep(1500);
   await revokeToken(server.app, stolen.token.split("_")[1] ?? "");
   await slow.text();
-  const statuses = waiting.map(async (answer) => {
-    const { status, body } = await answer;
+  const answers = waiting.map(async (answer) => {
+    const { status, body, headers } = await answer;
     await body?.cancel();
-    return status;
+    return [status, headers.get("Location")];
   });
-  expect(await Promise.all(statuses)).toEqual([401, 401, 403, 403]);
+  expect(await Promise.all(answers)).toEqual([
+    [401, null],
+    [401, null],
+    [303, "/sign-in?next=%2Fpodcasts&ended=1"],
+    [303, "/sign-in?next=%2Fdocs&ended=1"],
+  ]);
 });
 
 test("the plays that an app asked for are not read once it has gone, and is going to ask again", async () => {

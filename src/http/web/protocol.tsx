@@ -27,7 +27,7 @@ import { requireOwnForm } from "./other-user.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { servePodcasts } from "./podcasts.tsx";
 import { show } from "./render.tsx";
-import { openToStrangers, requireSession, showMenu } from "./session.ts";
+import { leadToSignIn, openToStrangers, requireSession, showMenu } from "./session.ts";
 import { serveSignIn } from "./sign-in.tsx";
 import { texts } from "./texts.ts";
 
@@ -145,11 +145,13 @@ function addBasePath(basePath: string): MiddlewareHandler<HttpEnv> {
   };
 }
 
-function showError({ code, message, extras }: DomainError, c: Context<HttpEnv>): Promise<Response> {
+function showError({ code, message, extras }: DomainError, c: Context<HttpEnv>): Response | Promise<Response> {
+  // A page would show the user's news to a session that has ended.
+  if (code === "unauthorized" && extras.challenge !== "insufficient_scope") return leadToSignIn(c, true);
   const { errors, signIn } = texts;
   const missing = c.req.method === "POST" ? errors.missing : errors.notFound;
   if (extras.retry_after !== undefined) c.header("Retry-After", String(extras.retry_after));
-  const pages: Record<DomainError["code"], [400 | 401 | 403 | 404 | 405 | 410 | 413 | 429 | 500 | 503, string]> = {
+  const pages: Record<DomainError["code"], [400 | 403 | 404 | 405 | 410 | 413 | 429 | 500 | 503, string]> = {
     unauthorized: [403, message],
     forbidden: [403, message],
     not_found: [404, missing],

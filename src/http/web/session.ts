@@ -30,12 +30,9 @@ export function requireSession(app: App, shared: Shared): MiddlewareHandler<Http
     if (c.get("isOpen")) return next();
     const session = await findSession(c, app, shared, "page");
     if (!session && hasPage(c)) {
-      const page = pageOf(c);
-      const query = new URLSearchParams({ next: page });
       const isForm = c.req.method === "POST";
-      if (isForm) await keepTyped(c, shared, page);
-      if (isForm || readSessionCookies(c, shared, "page").length > 0) query.set("ended", "1");
-      return c.redirect(`/sign-in?${query}`, 303);
+      if (isForm) await keepTyped(c, shared, pageOf(c));
+      return leadToSignIn(c, isForm || readSessionCookies(c, shared, "page").length > 0);
     }
     if (session) keepSession(c, app, shared, session);
     return noStore(c, next);
@@ -63,6 +60,12 @@ function keepSession(c: Context<HttpEnv>, app: App, shared: Shared, session: Ses
     const rights = { canWrite: canWrite(c), byPassword: isByPassword(c) };
     return { ...shown, ...rights, user: session.name, typed: takeTyped(c, pageOf(c)) };
   });
+}
+
+/** Leads to the sign-in page, and back after that. @param ended whether the visitor was signed in */
+export function leadToSignIn(c: Context<HttpEnv>, ended: boolean): Response {
+  const query = new URLSearchParams({ next: pageOf(c), ...(ended && { ended: "1" }) });
+  return c.redirect(`/sign-in?${query}`, 303);
 }
 
 /** Whether a route responds to the request, and not only middleware. */
