@@ -21,16 +21,7 @@ export function requireToken(
   find: (app: App, token: string) => Promise<Actor | TokenActor> = authenticate,
 ) {
   return createMiddleware<HttpEnv>(async (c, next) => {
-    try {
-      const actor = await find(app, bearerOf(c.req.raw));
-      c.set("actor", actor);
-      c.set("checkAgain", () => find(app, bearerOf(c.req.raw)));
-      if ("clock" in actor) c.set("clock", actor.clock);
-      if (scope === "write") requireWrite(actor);
-      if (c.req.raw.headers.has(DOCTOR)) {
-        c.header(CLIENT, writeClient(shared.forwarded.describeClient(c)));
-      }
-    } catch (error) {
+    const refuse = (error: unknown): never => {
       if (!isRefusal(error, "unauthorized")) throw error;
       app.metrics?.unauthorized(error.message);
       // Any web page can send requests without credentials from its visitor's address: they guess nothing.
@@ -38,6 +29,19 @@ export function requireToken(
         attemptsOf(c, shared).failToken(error.extras.subject);
       }
       throw error;
+    };
+    try {
+      const token = bearerOf(c.req.raw);
+      const actor = await find(app, token);
+      c.set("actor", actor);
+      c.set("checkAgain", () => find(app, token).catch(refuse));
+      if ("clock" in actor) c.set("clock", actor.clock);
+      if (scope === "write") requireWrite(actor);
+      if (c.req.raw.headers.has(DOCTOR)) {
+        c.header(CLIENT, writeClient(shared.forwarded.describeClient(c)));
+      }
+    } catch (error) {
+      refuse(error);
     }
     await next();
   });

@@ -27,11 +27,12 @@ interface SignInOptions {
  */
 export function requireSignIn(app: App, shared: Shared, options: SignInOptions): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
-    const check = () => identify(c, app, shared, options);
-    const { actor, name, session } = await check().catch((error) => {
-      if (isRefusal(error, "unauthorized")) app.metrics?.unauthorized(error.message);
-      throw error;
-    });
+    const check = () =>
+      identify(c, app, shared, options).catch((error) => {
+        if (isRefusal(error, "unauthorized")) app.metrics?.unauthorized(error.message);
+        throw error;
+      });
+    const { actor, name, session } = await check();
     c.set("checkAgain", check);
     const device = session?.actor.device ?? null;
     c.set("actor", actor.device === device ? actor : { ...actor, device });

@@ -1,6 +1,7 @@
 // Request bodies on a real socket: too long ones, unread ones, and apps that disconnect while they send.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Server } from "bun";
+import { createMetricsEndpoint } from "../../src/http/metrics.ts";
 import { createLogger } from "../../src/log.ts";
 import { listen } from "../../src/server/listen.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
@@ -18,12 +19,15 @@ let web: Server<undefined>;
 let lines: string[];
 /** Requests that reached the server. */
 let begun: number;
+/** Why credentials were refused, as the metrics count them. */
+let reasons: string[];
 
 beforeEach(async () => {
-  lines = [];
+  [lines, reasons] = [[], []];
   begun = 0;
   const log = createLogger("debug", (line) => void lines.push(JSON.stringify(line)));
-  server = await openTestApp({}, { log });
+  const { metrics } = createMetricsEndpoint(async () => null);
+  server = await openTestApp({}, { log, metrics: { ...metrics, unauthorized: (reason) => void reasons.push(reason) } });
   user = await server.user();
   web = await open();
 });
@@ -192,6 +196,8 @@ test("what a credential sends slowly is refused if it was revoked meanwhile, and
   await revokeToken(server.app, token.split("_")[1] ?? "");
   revoked.resolve();
   expect(await Promise.all(answers)).toEqual([401, 401, 401, 303]);
+  // A session of the page is no credential of an app.
+  expect(reasons).toEqual(Array(3).fill("The token was revoked"));
   const again = await user.another();
   expect((await again.request("GET", "/subscriptions")).body.subscriptions).toEqual([]);
   const read = await server.send("GET", `/api/2/episodes/${name}.json`, { headers: bearer(again) });
