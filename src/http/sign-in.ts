@@ -41,11 +41,12 @@ export function requireSignIn(app: App, shared: Shared, options: SignInOptions):
     if (!options.sessions) return;
     // Before the session is written.
     if (c.res.status >= 400) await discardBody(c.req.raw, c.res);
+    if (c.res.status === 401) return;
     if (c.get("endsSession")) {
       if (session) await endAppSession(app, session);
       deleteSessionCookie(c, shared, "app");
     } else if (!session || (device === null && c.get("actor").device !== null)) {
-      await giveSession(c, app, shared, c.get("actor"), "app");
+      await giveSession(c, app, shared, c.get("actor"), "app", check);
     }
   };
 }
@@ -67,16 +68,22 @@ export function endSession(c: Context<HttpEnv>): void {
   c.set("endsSession", true);
 }
 
-/** Begins a session and puts it into a cookie. @param browser what signs in to the page, for people */
+/**
+ * Begins a session and puts it into a cookie.
+ * @param check reads the credential again. What ended it ended the sessions until then, and this one may be later
+ * @param browser what signs in to the page, for people
+ */
 export async function giveSession(
   c: Context<HttpEnv>,
   app: App,
   shared: Shared,
   actor: Actor,
   audience: Audience,
+  check?: () => Promise<unknown>,
   browser?: string,
 ): Promise<void> {
   const { text, lifetime } = await createSession(app, actor, audience, browser);
+  await check?.();
   writeSessionCookie(c, shared, audience, { text, maxAge: lifetime / 1000 });
 }
 

@@ -204,6 +204,32 @@ test("what a credential sends slowly is refused if it was revoked meanwhile, and
   expect(read.body).toMatchObject({ actions: [] });
 });
 
+test.each([0, 1500])("an upload during which the password is changed begins no session, after %p ms", async (wait) => {
+  await user.setPassword("correct horse");
+  const parts = ['{"add":[],"remove":', "[]}"];
+  const [begun, changed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const body = new ReadableStream(
+    {
+      async pull(controller) {
+        const part = parts.shift();
+        if (parts.length === 0) begun.resolve();
+        if (parts.length === 0) await changed.promise;
+        if (part) controller.enqueue(Buffer.from(part));
+        else controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const path = `/api/2/subscriptions/${user.name}/phone.json`;
+  const answer = server.send("POST", path, { body, headers: basicAuth(user.name, "correct horse") });
+  await begun.promise;
+  await Bun.sleep(wait);
+  await user.setPassword("another horse");
+  changed.resolve();
+  const Cookie = (await answer).headers.get("Set-Cookie") ?? "";
+  expect((await server.send("GET", `${path}?since=0`, { headers: { Cookie } })).status).toBe(401);
+});
+
 test("a slow upload is taken whole, of a known length and in chunks, however long it lasts", async () => {
   // The runtime closes idle connections every four seconds, and counts those as idle that send less than 16 KB a second.
   const impatient = await open(5);

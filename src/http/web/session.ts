@@ -90,9 +90,15 @@ export function pageOf(c: Context<HttpEnv>): string {
   return section === "sign-out" ? "/podcasts" : `/${section}`;
 }
 
-/** Begins a session in this browser, in place of the one it has. */
-export async function beginSession(c: Context<HttpEnv>, app: App, shared: Shared, actor: Actor): Promise<void> {
+/** Begins a session in this browser, in place of the one it has. @param check as giveSession() has it */
+export async function beginSession(
+  c: Context<HttpEnv>,
+  app: App,
+  shared: Shared,
+  actor: Actor,
+  check?: () => Promise<unknown>,
+): Promise<void> {
   const old = await findSession(c, app, shared, "page");
   if (old?.id) await endPageSession(app, old.actor, old.id);
-  await giveSession(c, app, shared, actor, "page", browserName(c.req.header("User-Agent")));
+  await giveSession(c, app, shared, actor, "page", check, browserName(c.req.header("User-Agent")));
 }

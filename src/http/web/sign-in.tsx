@@ -54,10 +54,11 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
       const problem = texts.signIn.needsHttps(forwarded.baseUrlOf(c));
       return show(c, <SignInPage {...(await propsOf(c, next))} name={name} problem={problem} />, 400);
     }
-    const attempts = attemptsOf(c, shared);
+    const credentials = { name: name.trim(), password, app: texts.history.actors.page };
+    const check = () => signIn(app, credentials, attemptsOf(c, shared));
     try {
-      const signedIn = await signIn(app, { name: name.trim(), password, app: texts.history.actors.page }, attempts);
-      await beginSession(c, app, shared, signedIn.actor);
+      const signedIn = await check();
+      await beginSession(c, app, shared, signedIn.actor, check);
       c.set("actor", signedIn.actor);
       c.set("userName", signedIn.name);
       // By way of a page that knows whether the browser kept the cookie.

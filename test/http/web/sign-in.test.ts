@@ -1,5 +1,5 @@
 // Signing in to the page, and what protects its forms.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, spyOn, test } from "bun:test";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { importFeeds } from "../../../src/services/imports.ts";
 import { revokeToken } from "../../../src/services/tokens.ts";
@@ -126,6 +126,18 @@ test("a new password needs the present one, and rules are explained", async () =
   const short = await browser.submit("/account/password", { present: PASSWORD, changed: "short" });
   expect(short.body).toContain("A password has 8 to 1000 characters");
   expect((await signIn({ name: "ann", password: PASSWORD })).page.path).toBe("/podcasts");
+});
+
+test("a sign-in during which the password is removed begins no session", async () => {
+  const { verify } = Bun.password;
+  const verifying = spyOn(Bun.password, "verify").mockImplementationOnce(async (...asked) => {
+    const matches = await verify(...asked);
+    await user.setPassword(null);
+    return matches;
+  });
+  const { browser, page } = await signIn({ name: "ann", password: PASSWORD });
+  expect([verifying.mock.calls.length, page.status, browser.cookies.has("podkeep_page")]).toEqual([2, 401, false]);
+  verifying.mockRestore();
 });
 
 test("a session by token can't change the password or sign out everywhere", async () => {
