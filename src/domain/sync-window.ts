@@ -131,6 +131,13 @@ export function knowledgeOf(last: SyncPosition | null, listReadAt: Millis, habit
   };
 }
 
+/** Finds until when a client knew all plays when it did those that it uploads, by its last GET; 0 if that is not known. */
+export function playsKnownUntil(last: SyncPosition | null, { movesOnceUploaded, playsAfterGet }: Habits): Millis {
+  if (!last) return 0;
+  if (playsAfterGet) return endOf(last.given);
+  return movesOnceUploaded ? last.start : 0;
+}
+
 /**
  * Opens the window of a GET and closes its second.
  * @param sent the `since` of the request

@@ -1,8 +1,7 @@
 // Uploads of episode actions: which episodes they name, and what they change.
 import { type Arrival, type EpisodeAction, understandAction } from "../domain/episode-actions.ts";
 import { EpisodeSet, isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../domain/episode-set.ts";
-import type { Habits } from "../domain/habits.ts";
-import { endOf, givenToUnknown, type Millis, type SyncPosition } from "../domain/sync-window.ts";
+import { endOf, givenToUnknown, playsKnownUntil } from "../domain/sync-window.ts";
 import { findPodcastsByUrl } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { columnOf, rowsOf } from "../store/rows.ts";
@@ -72,18 +71,12 @@ async function beginUpload(user: UserTx, client: Client | null, now: number) {
     clock,
     client: client ? numberOf(client.id) : null,
     toldUntil: client ? (last ? endOf(last.given) : -1) : null,
-    knewUntil: last && client ? knewUntil(last, client.habits) : 0,
+    knewUntil: client ? playsKnownUntil(last, client.habits) : 0,
     marksStart: client?.habits.marksStart === true,
     finishesAgain: client?.habits.finishesAgain === true,
     sendsAll: last?.since === 0 && client?.habits.marksAll === true,
   };
   return { arrival, cursor };
-}
-
-/** Until when an app knew all plays when it did those that it uploads, by its last GET; 0 if that is not known. */
-function knewUntil(last: SyncPosition, { movesOnceUploaded, playsAfterGet }: Habits): Millis {
-  if (playsAfterGet) return endOf(last.given);
-  return movesOnceUploaded ? last.start : 0;
 }
 
 /**
