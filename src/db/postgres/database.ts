@@ -34,6 +34,9 @@ type Work<T> = (tx: Tx) => Promise<T>;
 /** Thrown into a read that began without a transaction and needs one. */
 class SnapshotNeeded extends Error {}
 
+const newerSchema = (message: string, cause?: unknown) =>
+  new DomainError("unavailable", message, { retry_after: RETRY_AFTER, cause });
+
 class PostgresDatabase implements Database {
   readonly #writers = new KeyedQueue();
   readonly #limit = new WaitingLimit();
@@ -62,15 +65,17 @@ class PostgresDatabase implements Database {
   async check(): Promise<void> {
     await this.read((tx) => readAnything(tx, {}));
     // Not before a statement failed: most newer schemas can be used until all servers are replaced.
-    if (this.#isBehind) await this.#refuseNewer();
+    const newer = this.#isBehind ? await this.#track(this.#findNewer()) : null;
+    if (newer !== null) throw newerSchema(newer);
   }
 
-  async #refuseNewer(cause?: unknown): Promise<void> {
+  /** What to do about a newer schema; null if this program knows the database's. */
+  async #findNewer(): Promise<string | null> {
     const query = { sql: `select name from ${MIGRATION_TABLE}`, parameters: [] };
     const rows = await this.#pool.run(query, performance.now() + this.options.timeout);
     const newer = describeNewer(rows.map(({ name }) => String(name)));
     this.#isBehind = newer !== null;
-    if (newer !== null) throw new DomainError("unavailable", newer, { retry_after: RETRY_AFTER, cause });
+    return newer;
   }
 
   findLoss(): null {
@@ -125,12 +130,11 @@ class PostgresDatabase implements Database {
     }
   }
 
+  /** Says of a statement that failed for no known reason whether a newer schema is the reason. */
   async #explain(error: unknown): Promise<unknown> {
     if (sqlStateOf(error) === "") return error;
-    return this.#refuseNewer(error).then(
-      () => error,
-      (reason) => (this.#isBehind ? reason : error),
-    );
+    const newer = await this.#findNewer().catch(() => null);
+    return newer === null ? error : newerSchema(newer, error);
   }
 
   // A transaction costs more than most reads. One statement needs none, nor do several if nothing changed between them.
