@@ -17,6 +17,7 @@ import { createSession, listSessions, readSession } from "../../src/services/ses
 import { signIn } from "../../src/services/sign-in.ts";
 import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
 import { createUser, deleteUser, listUsers, renameUser } from "../../src/services/users.ts";
+import { draftClient } from "../http/openpodcast-draft/client.ts";
 import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { UNLIMITED } from "../support/attempts.ts";
@@ -113,6 +114,29 @@ describe("restoring a backup", () => {
       expect(await subscribed()).toEqual(added ? [url] : []);
     },
   );
+
+  test("what was removed while the draft was off stays removed, though a client had added it before and says so later", async () => {
+    const { config } = podkeep.app;
+    config.open_podcast_draft = "on";
+    await podkeep.reopen();
+    const phone = draftClient(podkeep, ann);
+    const { data } = await phone.subscribe("https://a.test/rss");
+    podkeep.clock.advance(60_000);
+    const offline = podkeep.clock.now();
+    config.open_podcast_draft = "off";
+    podkeep.clock.advance(60_000);
+    const removed = new Date(podkeep.clock.now()).toISOString();
+    await ann.request("PATCH", `/subscriptions/${data.guid}`, { is_subscribed: false });
+    const { file } = await backup();
+    config.open_podcast_draft = "on";
+    podkeep.clock.advance(60_000);
+    await restore(file);
+    expect(await phone.subscribe("https://a.test/rss", offline)).toMatchObject({
+      status: "ignored",
+      data: { ...data, unsubscribed_at: removed },
+    });
+    expect(await subscribed()).toEqual([]);
+  });
 
   test("an app that follows a guid change since the backup gets the guid that is valid now", async () => {
     const [old = ""] = await add("a");
