@@ -11,6 +11,7 @@ import { isDiskFull, messageOf } from "../errors.ts";
 import { listChangesFrom, readHistoryStart } from "../store/history.ts";
 import { listPasswords, listRevoked, listUserNames } from "../store/restore.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
+import { listEntitiesOf } from "../store/sync-entities.ts";
 import { findPublicId, latestClock, readCounters } from "../store/users.ts";
 import { requireFile } from "./backups.ts";
 
@@ -78,7 +79,8 @@ export async function readOld(known: Known, public_id: string, from: number) {
       if (!counters || !start) return null;
       const history = await listChangesFrom(tx, { user_id, from: from + 1 });
       const subscriptions = await listSubscriptions(tx, { user_id });
-      return { counters, history_since: start.history_since, history, subscriptions };
+      const entities = await listEntitiesOf(tx, { user_id }, subscriptions);
+      return { counters, history_since: start.history_since, history, subscriptions, entities };
     });
   } catch (error) {
     known.unread = messageOf(error);

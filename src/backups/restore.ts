@@ -19,7 +19,6 @@ import {
 import { requireResponse } from "../db/sqlite/response.ts";
 import type { Tx } from "../db/statement.ts";
 import { describeDifference, readSubscription } from "../domain/history.ts";
-import { refreshEntity } from "../domain/sync-entities.ts";
 import { DomainError } from "../errors.ts";
 import { insertHistory, readHistoryStart } from "../store/history.ts";
 import {
@@ -33,12 +32,11 @@ import {
   revokeTokensOf,
   setHistoryStart,
 } from "../store/restore.ts";
-import { rowsOf } from "../store/rows.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
-import { listEntitiesOf, saveEntities } from "../store/sync-entities.ts";
 import { revokeToken } from "../store/tokens.ts";
 import { latestClock, readCounters, saveCounters, setPassword } from "../store/users.ts";
 import { requireFile } from "./backups.ts";
+import { keepSyncIds, refreshEntities } from "./entities.ts";
 import { type Known, openFile, readKnown, readOld } from "./replaced.ts";
 
 /** Milliseconds that the clock of a lost server may have been ahead: more than any wrong time zone. */
@@ -152,7 +150,7 @@ function renew(database: Database, clock: Clock, known: Known) {
     const at = { changed_at: base + count, at: clock.now() };
     await insertRestored(tx, { ...at, ...BY });
     await continueHistory(tx, known, at);
-    await refreshEntities(tx);
+    for (const { id } of await listUserNames(tx, {})) await refreshEntities(tx, id);
     await renewTables(tx, { base, clock: base + count, ids: DELETIONS });
     for (const token of known.revoked) await revokeToken(tx, token);
     for (const password of known.passwords) await keepPassword(tx, password);
@@ -214,20 +212,7 @@ async function continueHistory(tx: Tx, known: Known, { changed_at, at }: { chang
     const changes = describeDifference(old.subscriptions.map(readSubscription), present.map(readSubscription));
     const rows = changes.map((change, index) => ({ ...change, changed_at, seq: index + 1 }));
     await insertHistory(tx, { user_id, at, ...BY }, rows);
-  }
-}
-
-/** Writes down what changed while the draft was off: when it did is known until the timestamps are renewed. */
-async function refreshEntities(tx: Tx): Promise<void> {
-  for (const { id: user_id } of await listUserNames(tx, {})) {
-    const present = new Map((await listSubscriptions(tx, { user_id })).map((row) => [row.id, row]));
-    const entities = await listEntitiesOf(tx, { user_id }, rowsOf("id", present.keys()));
-    const refreshed = entities.flatMap((entity) => {
-      const row = entity.left_at === null ? present.get(entity.subscription) : undefined;
-      const fit = row && refreshEntity(entity, { ...row, is_subscribed: row.is_subscribed === 1 });
-      return fit && fit !== entity ? [fit] : [];
-    });
-    await saveEntities(tx, { user_id }, refreshed);
+    await keepSyncIds(tx, user_id, old);
   }
 }
 

@@ -138,6 +138,21 @@ describe("restoring a backup", () => {
     expect(await subscribed()).toEqual([]);
   });
 
+  test("clients of the draft have each podcast once: it keeps the sync_id that it got since the backup", async () => {
+    const [guid] = await add("a");
+    const { file } = await backup();
+    podkeep.app.config.open_podcast_draft = "on";
+    await podkeep.reopen();
+    const phone = draftClient(podkeep, ann);
+    const [{ last_updated, data }] = await phone.changes();
+    expect(data.guid).toBe(guid);
+    await restore(file);
+    expect((await phone.changes(last_updated)).map((item) => item.data)).toEqual([data]);
+    podkeep.clock.advance(60_000);
+    expect(await phone.unsubscribe(data.sync_id)).toMatchObject({ status: "applied" });
+    expect(await subscribed()).toEqual([]);
+  });
+
   test("an app that follows a guid change since the backup gets the guid that is valid now", async () => {
     const [old = ""] = await add("a");
     const fresh = crypto.randomUUID();
