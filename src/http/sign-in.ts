@@ -46,7 +46,10 @@ export function requireSignIn(app: App, shared: Shared, options: SignInOptions):
       if (session) await endAppSession(app, session);
       deleteSessionCookie(c, shared, "app");
     } else if (!session || (device === null && c.get("actor").device !== null)) {
-      await giveSession(c, app, shared, c.get("actor"), "app", check);
+      // What was done before the credential ended is done.
+      await giveSession(c, app, shared, c.get("actor"), "app", check).catch((error) => {
+        if (!isRefusal(error, "unauthorized")) throw error;
+      });
     }
   };
 }
