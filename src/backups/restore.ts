@@ -212,7 +212,7 @@ async function continueHistory(tx: Tx, known: Known, { changed_at, at }: { chang
     const changes = describeDifference(old.subscriptions.map(readSubscription), present.map(readSubscription));
     const rows = changes.map((change, index) => ({ ...change, changed_at, seq: index + 1 }));
     await insertHistory(tx, { user_id, at, ...BY }, rows);
-    await keepSyncIds(tx, user_id, old);
+    await keepSyncIds(tx, user_id, present, old);
   }
 }
 

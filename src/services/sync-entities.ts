@@ -1,7 +1,14 @@
 // What the draft of the Open Podcast API tells of subscriptions: kept with every change, and read page by page (P2).
 import type { Tx } from "../db/statement.ts";
 import type { SubscriptionChange } from "../domain/subscription-state.ts";
-import { createEntity, followChange, refreshEntity, type SyncEntity } from "../domain/sync-entities.ts";
+import {
+  createEntity,
+  followChange,
+  isCurrent,
+  refreshEntity,
+  type SyncEntity,
+  stateOf,
+} from "../domain/sync-entities.ts";
 import { DomainError } from "../errors.ts";
 import { listChanged } from "../store/change-feed.ts";
 import { rowsOf } from "../store/rows.ts";
@@ -42,7 +49,6 @@ type State = Pick<
   "id" | "feed_url" | "guid" | "is_subscribed" | "subscription_changed" | "guid_changed" | "deleted"
 >;
 
-const stateOf = (row: State) => ({ ...row, is_subscribed: row.is_subscribed === 1 });
 const newId = () => crypto.randomUUID();
 
 /** Keeps the entities of what a transaction changed. A subscription that became part of another one leaves its own. */
@@ -69,8 +75,6 @@ export async function followEntities(
   });
   await saveEntities(tx, { user_id }, rows);
 }
-
-const isCurrent = ({ left_at }: Pick<SyncEntity, "left_at">) => left_at === null;
 
 /** The present entities of subscriptions, by their ids; those that the draft has not told yet are made. */
 export async function requireEntities({ tx, user_id }: UserTx, ids: number[]): Promise<Map<number, SyncEntity>> {
