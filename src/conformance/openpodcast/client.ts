@@ -27,7 +27,8 @@ const Page = z.looseObject({
   subscriptions: z.array(Subscription),
 });
 export type Page = z.infer<typeof Page>;
-const Listed = Page.extend({ subscriptions: z.array(z.unknown()) });
+/** A page whose items may be malformed. */
+export const Listed = Page.extend({ subscriptions: z.array(z.unknown()) });
 const Named = z.looseObject({ feed_url: z.string() });
 
 const Added = z.looseObject({

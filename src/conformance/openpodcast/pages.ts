@@ -1,17 +1,11 @@
 // What the list of changes demands: nothing is lost between two pages, two requests, or two apps.
-import { z } from "zod";
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
-import { latestOf, openOther, openPodcast, type Subscription, withApi } from "./client.ts";
+import { Listed, latestOf, openOther, openPodcast, type Subscription, withApi } from "./client.ts";
 import { IS_CARRIED_OUT } from "./deleting.ts";
 
 const urlsOf = (items: Subscription[]) => [...new Set(items.map(({ feed_url }) => feed_url))].sort();
 
-const Counted = z.looseObject({
-  total: z.number(),
-  per_page: z.number(),
-  next: z.string().optional(),
-  subscriptions: z.array(z.unknown()),
-});
+const Counted = Listed.pick({ total: true, per_page: true, next: true, subscriptions: true });
 
 /** A size by which the list has several pages, but few: earlier runs leave what they have unsubscribed. */
 const sizePages = async (api: ReturnType<typeof openPodcast>) =>
