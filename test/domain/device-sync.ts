@@ -659,13 +659,7 @@ export class Device {
     const sent = await this.server.get(this.name, this.since, this.habits);
     if (lost === "get") return false;
     const { timestamp } = sent;
-    const add = sent.add.map((url) => this.received(url));
-    const remove = sent.remove.map((url) => this.received(url));
-    this.overridden = [
-      ...add.filter((url) => this.pending(url) === false),
-      ...remove.filter((url) => this.pending(url)),
-    ];
-    this.apply(add, remove);
+    const { add, remove } = this.override(sent);
     if (this.kind === "pinepods") {
       this.added = new Set([...this.urls].filter((url) => !this.last.has(url) && !add.includes(url)));
       this.removed = new Set([...this.last].filter((url) => !this.urls.has(url) && !remove.includes(url)));
@@ -732,12 +726,7 @@ export class Device {
     const posted = whole ? { add: new Set(this.urls), remove: new Set<string>() } : this.queued();
     const sent = await this.server.get(this.name, this.since, this.habits);
     if (lost === "get") return false;
-    const [add, remove] = [sent.add.map(this.received), sent.remove.map(this.received)];
-    this.overridden = [
-      ...add.filter((url) => this.pending(url) === false),
-      ...remove.filter((url) => this.pending(url)),
-    ];
-    this.apply(add, remove);
+    this.override(sent);
     const keep = (timestamp: number) => {
       if (timestamp > 1) this.since = timestamp + 1;
     };
@@ -799,12 +788,7 @@ export class Device {
   private async syncComparing(lost: Luck["lost"], between: () => Promise<void>): Promise<boolean> {
     const sent = await this.server.get(this.name, this.since, this.habits);
     if (lost === "get") return false;
-    const [add, remove] = [sent.add.map(this.received), sent.remove.map(this.received)];
-    this.overridden = [
-      ...add.filter((url) => this.pending(url) === false),
-      ...remove.filter((url) => this.pending(url)),
-    ];
-    this.apply(add, remove);
+    const { add, remove } = this.override(sent);
     for (const url of add) this.removed.delete(url);
     for (const url of remove) this.added.delete(url);
     this.since = sent.timestamp;
@@ -846,6 +830,17 @@ export class Device {
     const tapped = (urls: Set<string>) => [...urls].some((one) => feedOf(one) === feed);
     if (tapped(this.removed) || (this.kind === "pinepods" && tapped(this.last) && !tapped(this.urls))) return false;
     return tapped(this.added) || (this.kind === "pinepods" && tapped(this.urls) && !tapped(this.last)) || undefined;
+  }
+
+  /** Applies a response over what waits to be sent, and keeps what that was. @returns the response, as the app spells it */
+  private override(sent: { add: string[]; remove: string[] }): { add: string[]; remove: string[] } {
+    const [add, remove] = [sent.add.map(this.received), sent.remove.map(this.received)];
+    this.overridden = [
+      ...add.filter((url) => this.pending(url) === false),
+      ...remove.filter((url) => this.pending(url)),
+    ];
+    this.apply(add, remove);
+    return { add, remove };
   }
 
   private apply(add: string[], remove: string[]): void {
