@@ -68,7 +68,7 @@ const APPS: Record<string, Row> = {
     // SynchronizationQueueStorage: after a failed upload the queue is written as text that is no JSON (since 3.9.0).
     forgetsQueue: true,
   },
-  // Made from its code, with a sync of its own: SyncManager.java.
+  // Made from its code, but it syncs in another way: SyncManager.java.
   "antennapod-desktop": {
     // syncSubscriptions: what it receives counts over what its user did here before, and is uploaded with the same sync.
     mistakesOwn: true,

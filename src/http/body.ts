@@ -192,7 +192,7 @@ export function releaseBody(c: Context<HttpEnv>): void {
 }
 
 /**
- * Has the runtime drop what arrives of a body. Until the response it keeps a megabyte of one that nobody reads: too much if
+ * Has the runtime drop what arrives of a body. Until the response it keeps a megabyte of one that no route reads: too much if
  * hundreds wait for a write.
  */
 export function dropBody({ body }: Request): void {

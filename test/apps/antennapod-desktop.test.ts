@@ -1,4 +1,4 @@
-// AntennaPod Desktop, which is made from AntennaPod's code with a sync of its own: it compares lists, and uploads plays first.
+// AntennaPod Desktop, which is made from AntennaPod's code and syncs in another way: it compares lists, and uploads plays first.
 import { expect, test } from "bun:test";
 import { addElsewhere, askAs, EPISODE, FEED, listened, openForEach, played, server } from "./phone.ts";
 

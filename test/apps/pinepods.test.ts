@@ -1,4 +1,4 @@
-// PinePods: what it is told to be finished, or less than a minute before its end, it uploads as finished now.
+// PinePods: what it receives as finished, or less than a minute before its end, it uploads as finished now.
 import { expect, test } from "bun:test";
 import { playOf } from "../support/play.ts";
 import { askAs, EPISODE, FEED, listened, openForEach, server } from "./phone.ts";

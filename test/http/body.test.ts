@@ -161,7 +161,7 @@ test("of a thousand forms of strangers that stop before their end, one more ends
   for (const socket of stopped) socket.terminate();
 });
 
-test("what a credential sends slowly is refused if it was revoked meanwhile, and changes nothing", async () => {
+test("what a credential sends slowly is refused if it was revoked before the end, and changes nothing", async () => {
   const feed = "https://late.example/feed";
   const { name, token } = user;
   const [form, json] = [{ "Content-Type": "application/x-www-form-urlencoded" }, JSON_TYPE];

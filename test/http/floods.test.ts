@@ -155,7 +155,7 @@ test("a list that waits while another device reads a long one slowly is sent in 
   await web.stop(true);
 });
 
-test("a list that waits for another one is refused if its credential was revoked meanwhile", async () => {
+test("a list that waits for another one is refused if its credential was revoked before its turn", async () => {
   const stolen = await ann.another();
   const [cookie = []] = (await signedIn(server, stolen)).cookies;
   const headers = basicAuth("ann", stolen.token);

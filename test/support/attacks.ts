@@ -120,7 +120,7 @@ const unread: Attack[] = [
   "POST /index.php/login/v2 HTTP/1.1\r\n",
   "DELETE /v1/subscriptions/00000000-0000-4000-8000-000000000000 HTTP/1.1\r\nAuthorization: Bearer TOKEN\r\n",
 ].map((head) => ({
-  what: `bodies that nobody reads: ${head.split(" HTTP")[0]}`,
+  what: `bodies that no route reads: ${head.split(" HTTP")[0]}`,
   run: (target) => {
     const signed = head.replace("TOKEN", target.tokens[0] ?? "");
     return many(200, () => pour(target, { head: signed, chunks: megabyte, times: 2, ends: false }));

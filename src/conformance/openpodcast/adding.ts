@@ -178,7 +178,7 @@ export const addingChecks = withApi([
   },
   {
     id: "openpodcast/add/again-with-another-guid",
-    says: "A feed that two apps add, each with a guid of its own, is one subscription, and the guid of the first still leads to it",
+    says: "A feed that two apps add with different guids is one subscription, and the guid of the first still leads to it",
     source: "Open Podcast API: a subscription links a feed and a user, once; apps that make guids themselves",
     level: "MUST",
     async run(api, prober) {
