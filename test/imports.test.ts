@@ -26,6 +26,7 @@ const imports = new Map(
 /** Files directly in src/ that every folder may import; they import nothing but each other. */
 const COMMON = [
   "src/bounded.ts",
+  "src/c-library.ts",
   "src/clock.ts",
   "src/colors.ts",
   "src/errors.ts",

@@ -1,6 +1,7 @@
 // HTTP listeners.
 import type { Server } from "bun";
 import { codeOf, DomainError } from "../errors.ts";
+import { limitReceiveBuffers } from "./receive-buffer.ts";
 
 /** Seconds after which a connection is closed that waits for a request, for more of a body, or for a handler. */
 const IDLE_TIMEOUT = 60;
@@ -44,7 +45,7 @@ export async function listen(
 ): Promise<Server<undefined>> {
   await requireAddress(host);
   try {
-    return Bun.serve({
+    const server = Bun.serve({
       hostname: host,
       port,
       reusePort: false,
@@ -54,6 +55,8 @@ export async function listen(
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       fetch: (request, server) => fetch(request, new Connection(request, server, idleTimeout)),
     });
+    limitReceiveBuffers();
+    return server;
   } catch (error) {
     throw refusal(error, { host, port, flag });
   }

@@ -1,6 +1,7 @@
 // Messages to systemd (sd_notify(3)): ready, alive, stopping.
-import { dlopen, FFIType, ptr } from "bun:ffi";
-import { DomainError, messageOf } from "../errors.ts";
+import { FFIType, ptr } from "bun:ffi";
+import { C_LIBRARIES, openCLibrary } from "../c-library.ts";
+import { DomainError } from "../errors.ts";
 
 /** The service manager that started this process. */
 export interface Systemd {
@@ -12,11 +13,10 @@ export interface Systemd {
 }
 
 const { i32, u32, u64, i64_fast } = FFIType;
-const SYMBOLS = {
+const FUNCTIONS = {
   socket: { args: [i32, i32, i32], returns: i32 },
   sendto: { args: [i32, FFIType.ptr, u64, i32, FFIType.ptr, u32], returns: i64_fast },
 } as const;
-const LIBRARIES = ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`];
 const NO_COMPILER =
   "systemd can't be notified, because the compiler of the JavaScript runtime is off: remove MemoryDenyWriteExecute= and LimitAS= from the unit";
 const AF_UNIX = 1;
@@ -42,28 +42,26 @@ export function connectSystemd(): Systemd {
 }
 
 function openSocket(path: string): (message: string, flags: number) => void {
-  const { symbols } = openLibrary();
-  const socket = symbols.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const library = openLibrary();
+  const socket = library.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const address = addressOf(path);
   return (text, flags) => {
     const message = Buffer.from(text);
-    symbols.sendto(socket, ptr(message), message.length, MSG_NOSIGNAL | flags, ptr(address), address.length);
+    library.sendto(socket, ptr(message), message.length, MSG_NOSIGNAL | flags, ptr(address), address.length);
   };
 }
 
 // Bun has no Unix datagram sockets.
 function openLibrary() {
-  for (const library of LIBRARIES) {
-    try {
-      return dlopen(library, SYMBOLS);
-    } catch (error) {
-      // Bun's words. Its compiler is off if memory can't be made executable.
-      if (messageOf(error).includes("requires the JIT")) throw new DomainError("config", NO_COMPILER, { cause: error });
-    }
+  try {
+    const library = openCLibrary(FUNCTIONS);
+    if (library) return library;
+  } catch (error) {
+    throw new DomainError("config", NO_COMPILER, { cause: error });
   }
   throw new DomainError(
     "config",
-    `NOTIFY_SOCKET is set, but none of ${LIBRARIES.join(", ")} is installed: use Type=exec in the unit`,
+    `NOTIFY_SOCKET is set, but none of ${C_LIBRARIES.join(", ")} is installed: use Type=exec in the unit`,
   );
 }
 
