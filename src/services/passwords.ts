@@ -1,12 +1,13 @@
 // Passwords: setting one, and generating one.
 import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
-import { setPassword as setRow } from "../store/users.ts";
+import { lockUser, setPassword as setRow } from "../store/users.ts";
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { LONGEST_PASSWORD } from "./password-checker.ts";
+import { type Attempts, LONGEST_PASSWORD } from "./password-checker.ts";
 import { deleteSignIns } from "./sessions.ts";
 import { isToken } from "./tokens.ts";
+import { findUser } from "./users.ts";
 
 const SHORTEST = 8;
 
@@ -22,6 +23,32 @@ export async function setPassword(context: Context, actor: Actor, password: stri
   const { user_id } = actor;
   const password_changed_at = context.clock.now();
   await context.database.write((tx) => replacePassword(tx, { user_id, password_hash, password_changed_at }), user_id);
+}
+
+/**
+ * Sets a password in place of the present one. A session alone must not be enough to take an account over.
+ * @throws DomainError as setPassword() does, "unauthorized" if the present one is another, also since a moment ago,
+ *   "too_many" after too many failures
+ */
+export async function changePassword(
+  context: Context,
+  actor: Actor,
+  { name, present, changed }: { name: string; present: string; changed: string },
+  attempts: Attempts,
+): Promise<void> {
+  requirePassword(actor);
+  const user = await context.database.read((tx) => findUser(tx, name));
+  const wrong = () => new DomainError("unauthorized", "The current password is wrong");
+  const matches = await context.passwords.check(user, name, present, attempts);
+  if (!matches || user?.id !== actor.user_id) throw wrong();
+  attempts.succeed(actor.user_id);
+  requireGoodPassword(changed);
+  const row = { password_hash: await context.passwords.hash(changed), password_changed_at: context.clock.now() };
+  await context.database.write(async (tx) => {
+    await lockUser(tx, actor);
+    if ((await findUser(tx, name))?.password_hash !== user.password_hash) throw wrong();
+    await replacePassword(tx, { user_id: actor.user_id, ...row });
+  }, actor.user_id);
 }
 
 /** Sets a password, and ends what the old one has begun. */

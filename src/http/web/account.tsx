@@ -5,9 +5,8 @@ import { z } from "zod";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
 import { type ExportedTable, exportAccount } from "../../services/export.ts";
-import { setPassword } from "../../services/passwords.ts";
+import { changePassword } from "../../services/passwords.ts";
 import { signOutEverywhere } from "../../services/sessions.ts";
-import { signIn } from "../../services/sign-in.ts";
 import { nextTurn } from "../../turns.ts";
 import { deleteSessionCookie } from "../cookies.ts";
 import type { HttpEnv } from "../env.ts";
@@ -31,18 +30,10 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
   http.get("/account/password", (c) => c.redirect("/account", 303));
 
   http.post("/account/password", async (c) => {
-    const { present, changed } = await readForm(c, Form);
-    const attempts = attemptsOf(c, shared);
+    const typed = await readForm(c, Form);
     const actor = c.get("actor");
     try {
-      // A session alone must not be enough to take an account over.
-      const { actor: checked } = await signIn(
-        app,
-        { name: c.get("userName"), password: present, app: actor.label },
-        attempts,
-      );
-      if (checked.kind !== "session") throw new DomainError("unauthorized", "A token is not a password");
-      await setPassword(app, actor, changed);
+      await changePassword(app, actor, { name: c.get("userName"), ...typed }, attemptsOf(c, shared));
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       const { code, message, extras } = error;

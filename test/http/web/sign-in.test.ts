@@ -128,6 +128,22 @@ test("a new password needs the present one, and rules are explained", async () =
   expect((await signIn({ name: "ann", password: PASSWORD })).page.path).toBe("/podcasts");
 });
 
+test("of two changes of one password at once the first counts, so that who knew only the old one is out", async () => {
+  const browsers = [
+    await signIn({ name: "ann", password: PASSWORD }),
+    await signIn({ name: "ann", password: PASSWORD }),
+  ];
+  const pages = await Promise.all(
+    browsers.map(({ browser }, n) =>
+      browser.submit("/account/password", { present: PASSWORD, changed: `another horse ${n}` }),
+    ),
+  );
+  const changed = pages.findIndex(({ body }) => body.includes("The password was changed"));
+  expect(pages[1 - changed]?.body).toContain("The current password is wrong.");
+  expect((await signIn({ name: "ann", password: `another horse ${changed}` })).page.path).toBe("/podcasts");
+  expect((await signIn({ name: "ann", password: `another horse ${1 - changed}` })).page.status).toBe(401);
+});
+
 test("a sign-in during which the password is removed begins no session", async () => {
   const { verify } = Bun.password;
   const verifying = spyOn(Bun.password, "verify").mockImplementationOnce(async (...asked) => {
