@@ -61,7 +61,8 @@ After=network-online.target
 Type=notify
 ExecStart=${quotePath(executable)} serve
 EnvironmentFile=-${escapePercent(settings)}
-Restart=on-failure
+# Also after a signal: systemd counts SIGHUP, SIGINT and SIGTERM as clean ends.
+Restart=always
 RestartSec=5
 # Exit code 3: wrong settings, which another start doesn't correct.
 RestartPreventExitStatus=3

@@ -106,9 +106,9 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     expect(machine.root("find", "/home", "-name", "podkeep*").out).toBe("");
   });
 
-  test("a server that was killed comes back", async () => {
+  test.each(["KILL", "HUP", "TERM"])("a server that was ended by SIG%s comes back", async (signal) => {
     const before = property("MainPID");
-    machine.root("kill", "-KILL", before);
+    machine.root("kill", `-${signal}`, before);
     await restarted(before);
     expect(status("/v1/subscriptions")).toBe(200);
   });
