@@ -5,8 +5,10 @@ import type { Config } from "./config/settings.ts";
 import { type Migrating, SCHEMA_VERSION } from "./db/migrations/migrate.ts";
 import { openDatabase } from "./db/open.ts";
 import type { DirectoryUse } from "./db/sqlite/directory-lock.ts";
+import { describeDangling } from "./db/sqlite/file.ts";
 import { findNetwork } from "./db/sqlite/file-system.ts";
 import { refuseLost, requireBackups } from "./db/sqlite/lost.ts";
+import { DomainError } from "./errors.ts";
 import { type Logger, silentLogger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Context } from "./services/context.ts";
@@ -80,11 +82,14 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
 }
 
 /**
- * @throws DomainError "config" if the database file is missing or empty, although there was one before; "unavailable" if
- * that can't be known
+ * @throws DomainError "config" if the database file is missing or empty, although there was one before, or its directory
+ * is a link that leads nowhere; "unavailable" if that can't be known
  */
 export async function refuseLostData({ location, backup_dir }: Config): Promise<void> {
   if ("url" in location) return;
+  const directory = dirname(location.file);
+  const dangling = describeDangling(directory);
+  if (dangling !== null) throw new DomainError("config", `The data directory ${directory} can't be used: ${dangling}`);
   await requireBackups(location.file, backup_dir);
   refuseLost(location.file, backup_dir);
 }

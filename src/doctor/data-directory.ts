@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import type { Location } from "../config/location.ts";
 import { quote } from "../config/shell.ts";
 import { WITH_RIGHTS } from "../db/sqlite/directory-lock.ts";
+import { adviseOnRights, isOwn } from "../db/sqlite/directory-owner.ts";
 import { linkTarget } from "../db/sqlite/file.ts";
 import { findNetwork } from "../db/sqlite/file-system.ts";
 import { codeOf, reasonOf } from "../errors.ts";
@@ -24,14 +25,17 @@ const ADVICE: Record<string, string> = {
 export function findDenial(location: Location): Finding | null {
   if ("url" in location) return null;
   const directory = dirname(location.file);
+  let path = directory;
   try {
-    for (const path of [directory, location.file]) {
+    for (path of [directory, location.file]) {
       if (statSync(path, { throwIfNoEntry: false })) accessSync(path, constants.R_OK | constants.W_OK);
     }
     return null;
   } catch (error) {
     const detail = `${directory} can't be used by this account: ${reasonOf(error)}. Database and backups were not checked`;
-    return problem(ABOUT, detail, ADVICE[codeOf(error)] ?? "Name the right one with --data-dir");
+    const isRefused = /^(EACCES|EPERM)$/.test(codeOf(error));
+    const advice = isRefused && isOwn(path) ? adviseOnRights(path) : ADVICE[codeOf(error)];
+    return problem(ABOUT, detail, advice ?? "Name the right one with --data-dir");
   }
 }
 

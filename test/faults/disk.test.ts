@@ -1,5 +1,6 @@
 // Disks that fail, are full or are slow: no acknowledged write is lost, reads continue, and the server recovers (P7).
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { rmSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { CAN_MOUNT, mountDisk, remount, unmountDisks } from "../support/disk.ts";
 import { PATIENCE, until } from "../support/patience.ts";
@@ -238,6 +239,27 @@ test.skipIf(!CAN_MOUNT)("commands on a full disk say so, and don't take it for a
     expect([words, stdout + stderr]).toEqual([words, expect.not.stringContaining("restore a backup")]);
   }
 });
+
+test.skipIf(!CAN_MOUNT)(
+  "a stopped server says what to do about a disk that is full to the last byte, and needs 32 KB to serve reads again",
+  async () => {
+    const folder = mountDisk("size=1m");
+    const podkeep = installOn(join(folder, "data"));
+    const token = await podkeep.user("ann");
+    const rest = join(folder, "rest");
+    Bun.spawnSync(["dd", "if=/dev/zero", `of=${rest}`, "bs=1k"], { stderr: "ignore" });
+    const { code, stderr } = await podkeep.run(["serve", "--port", "0"]);
+    const reason = "can't be opened as a database: the disk is full. Free some space, and try again";
+    expect([code, stderr]).toEqual([1, `error: ${podkeep.database} ${reason}\n`]);
+    truncateSync(rest, statSync(rest).size - 32 * 1024);
+    const server = await podkeep.serve();
+    expect(await addresses(server, token)).toEqual([]);
+    expect((await add(server, token, "https://a.test/feed")).status).toBe(503);
+    rmSync(rest);
+    expect((await add(server, token, "https://a.test/feed")).status).toBe(200);
+    await server.end("SIGTERM");
+  },
+);
 
 const sum = (list: number[]) => list.reduce((total, one) => total + one, 0);
 

@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type { Kysely } from "kysely";
 import { BunSqliteDialect } from "kysely-bun-sqlite";
-import { codeOf, DomainError, messageOf } from "../../errors.ts";
+import { codeOf, DomainError, isDiskFull, messageOf } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import { LONGEST_TURN, nextTurn, takeTurns } from "../../turns.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
@@ -14,6 +14,7 @@ import { Checkpointer, KEPT_LOG, LONGEST_LOG } from "./checkpoint.ts";
 import { SqliteConnection } from "./connection.ts";
 import { keepDamagedLog } from "./damaged-log.ts";
 import { isServed, lockDirectory } from "./directory-lock.ts";
+import { adviseOnRights } from "./directory-owner.ts";
 import { damaged, prepareFile, refuseDamaged, sizeOf } from "./file.ts";
 import { reasonIn } from "./file-system.ts";
 import { GroupWriter } from "./group-commit.ts";
@@ -76,13 +77,15 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     return new SqliteDatabase(writer, readers, kysely, options, unlock);
   } catch (error) {
     for (const connection of opened) connection.close();
+    const isRefused = codeOf(error) === "SQLITE_READONLY_DIRECTORY";
+    const advice = isRefused ? `. ${adviseOnRights(dirname(file))}` : "";
     unlock();
     if (error instanceof DomainError) throw error;
     if (codeOf(error).startsWith("SQLITE_CORRUPT")) throw damaged(file, messageOf(error), error);
     if (codeOf(error) === "SQLITE_NOTADB") {
       throw new DomainError("config", `${file} is not a SQLite database`, { cause: error });
     }
-    const reason = reasonIn(dirname(file), error);
+    const reason = reasonIn(dirname(file), error) + advice + (isDiskFull(error) ? ". Free some space, and try again" : "");
     throw new DomainError("unavailable", `${file} can't be opened as a database: ${reason}`, { cause: error });
   }
 }

@@ -1,9 +1,10 @@
 // Locks of a data directory: SQLite's locks on an empty file, which the system releases when a process ends.
 import { Database as Sqlite } from "bun:sqlite";
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, DomainError, isRefusal } from "../../errors.ts";
-import { becomeOwnerOf } from "./directory-owner.ts";
+import { adviseOnRights, becomeOwnerOf, isOwn } from "./directory-owner.ts";
+import { describeDangling } from "./file.ts";
 import { reasonIn, suspect } from "./file-system.ts";
 
 /** Many commands and one server share a directory; a restore needs it alone. */
@@ -29,10 +30,10 @@ export type DirectoryUse = keyof typeof BEGIN;
  */
 export function lockDirectory(directory: string, use: DirectoryUse): () => void {
   const becomeRoot = becomeOwnerOf(directory);
+  const file = join(directory, "podkeep.lock");
   let lock: Sqlite | undefined;
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const file = join(directory, "podkeep.lock");
     closeSync(openSync(file, "a", 0o600));
     lock = new Sqlite(file, { readwrite: true });
     // A journal file would be left behind by a process that is killed.
@@ -42,14 +43,12 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
     lock.query("select count(*) from sqlite_schema").get();
   } catch (error) {
     lock?.close();
+    const advice = adviseOn(error, existsSync(file) ? file : directory, use);
     becomeRoot();
     if (codeOf(error) === "SQLITE_BUSY") {
       throw new DomainError("conflict", REFUSED[use](directory) + suspect(directory, error), { cause: error });
     }
-    // The number of the account, because a container may have another name for it.
-    const owner = `It must belong to the account ${process.geteuid?.()}, as which the server runs`;
-    const advice = codeOf(error) === "EACCES" ? `. ${use === "server" ? owner : WITH_RIGHTS}` : "";
-    const reason = reasonIn(directory, error) + advice;
+    const reason = describeDangling(directory) ?? reasonIn(directory, error) + advice;
     throw new DomainError("unavailable", `The data directory ${directory} can't be used: ${reason}`, { cause: error });
   }
   return () => {
@@ -57,6 +56,16 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
     // A server ends now. It would wait for all threads, and one may wait for a network disk that is gone.
     if (use !== "server") becomeRoot();
   };
+}
+
+function adviseOn(error: unknown, path: string, use: DirectoryUse): string {
+  if (codeOf(error) === "EEXIST") return ". Move it away, or name another directory with --data-dir";
+  if (codeOf(error) !== "EACCES") return "";
+  if (isOwn(path)) return `. ${adviseOnRights(path)}`;
+  // The number of the account, because a container may have another name for it.
+  return use === "server"
+    ? `. It must belong to the account ${process.geteuid?.()}, as which the server runs`
+    : `. ${WITH_RIGHTS}`;
 }
 
 /** Whether a server uses the directory, or a restore. @throws DomainError "unavailable" if the directory can't be used */

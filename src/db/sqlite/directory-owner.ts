@@ -1,6 +1,7 @@
-// Root's work in a data directory, done as the directory's owner.
+// The owners of a data directory and its files: root's work as the owner, and what to do about other owners and modes.
 import { readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { quote } from "../../config/shell.ts";
 
 /**
  * Gives root the effective ids of the directory's owner, so that no file in it becomes root's: the server, which runs
@@ -31,6 +32,26 @@ export function becomeReaderOf(file: string): () => void {
   const directory = statSync(dirname(file), { throwIfNoEntry: false });
   const isPrivate = directory?.uid === 0 && (directory.mode & 0o022) === 0;
   return isPrivate ? () => {} : becomeOwnerOf(file);
+}
+
+/** Whether a file or a directory belongs to the account of this process; false if that can't be known. */
+export function isOwn(path: string): boolean {
+  try {
+    return statSync(path).uid === process.geteuid?.();
+  } catch {
+    return false;
+  }
+}
+
+/** What to type so that this account can use a file or a directory that it was refused: a sentence without its full stop. */
+export function adviseOnRights(path: string): string {
+  const found = statSync(path);
+  const { mode, uid } = found;
+  const [needed, rights] = found.isDirectory() ? [0o700, "u+rwx"] : [0o600, "u+rw"];
+  const account = process.geteuid?.();
+  if (uid !== account) return `It must belong to the account ${account}: sudo chown ${account} ${quote(path)}`;
+  if ((mode & needed) === needed) return `lsattr -d may show an i for it: sudo chattr -i ${quote(path)}`;
+  return `Its mode is ${(mode & 0o777).toString(8)}: chmod ${rights} ${quote(path)}`;
 }
 
 /** The account that root works as, for errors about files that root could use; null for others. */

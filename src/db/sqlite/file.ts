@@ -5,6 +5,7 @@ import { dirname, resolve } from "node:path";
 import { codeOf, DomainError, reasonOf } from "../../errors.ts";
 import type { Dialect } from "../migrations/dialect.ts";
 import { MIGRATION_TABLE } from "../migrations/migrate.ts";
+import { adviseOnRights } from "./directory-owner.ts";
 
 /** "podk", in the file's header. */
 export const APPLICATION_ID = 0x706f646b;
@@ -29,9 +30,10 @@ export function prepareFile(file: string): void {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     closeSync(openSync(file, "a", 0o600));
   } catch (error) {
+    const reason = describeDangling(file) ?? reasonOf(error);
     // This account can use the directory, so it is the right one.
-    const owner = codeOf(error) === "EACCES" ? `. It must belong to the account ${process.geteuid?.()}` : "";
-    throw new DomainError("unavailable", `${file} can't be opened: ${reasonOf(error)}${owner}`, { cause: error });
+    const advice = /^(EACCES|EPERM)$/.test(codeOf(error)) ? `. ${adviseOnRights(file)}` : "";
+    throw new DomainError("unavailable", `${file} can't be opened: ${reason}${advice}`, { cause: error });
   }
 }
 
@@ -58,6 +60,14 @@ export function identityOf(file: string): string | null {
 export function linkTarget(file: string): string | null {
   const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink();
   return isLink ? resolve(dirname(file), readlinkSync(file)) : null;
+}
+
+/** That a symbolic link leads nowhere, and what to do; null if it does not, or the path is none. */
+export function describeDangling(path: string): string | null {
+  const target = linkTarget(path);
+  return target !== null && isMissing(path)
+    ? `it is a symbolic link to ${target}, which does not exist. Mount its disk, or remove the link`
+    : null;
 }
 
 /** In bytes; 0 if the file is missing. */

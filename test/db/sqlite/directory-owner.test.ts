@@ -1,6 +1,16 @@
 // Commands that root runs on the data directory of another account.
-import { expect, test } from "bun:test";
-import { chmodSync, chownSync, copyFileSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "bun:test";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { executable, installOn } from "../../support/start-server.ts";
 
@@ -71,17 +81,85 @@ test.skipIf(!isRoot)("a backup that another account can change is verified with 
   }
 });
 
-test.skipIf(!isRoot)("a database file of root is refused, with the account that it must belong to", async () => {
+/** What a command says of a database that was changed from outside. @returns the error, with DATA for the directory */
+async function refusalAfter(change: (podkeep: Program) => void, ...args: string[]): Promise<string> {
   const podkeep = installOn(makeDirectory());
   try {
     await podkeep.user("ann");
-    chownSync(podkeep.database, 0, 0);
-    const refused = await podkeep.run(["user", "list"]);
-    const reason = `${podkeep.database} can't be opened: permission denied. It must belong to the account ${OWNER}`;
-    expect([refused.code, refused.stderr]).toEqual([1, `error: ${reason}\n`]);
+    change(podkeep);
+    const { code, stderr } = await podkeep.run(args);
+    expect(code).not.toBe(0);
+    return stderr.replaceAll(podkeep.data, "DATA");
   } finally {
+    chattr("-i", podkeep.database);
     rmSync(podkeep.data, { recursive: true, force: true });
   }
+}
+
+type Program = ReturnType<typeof installOn>;
+
+const chattr = (flag: "+i" | "-i", path: string) => Bun.spawnSync(["chattr", flag, path], { stderr: "ignore" }).success;
+
+describe.skipIf(!isRoot)("data that can't be used is refused with what is wrong and what to type:", () => {
+  const replace = (path: string, by: (path: string) => void) => {
+    rmSync(path, { recursive: true });
+    by(path);
+  };
+  test.each<[string, (podkeep: Program) => void, string]>([
+    [
+      "a file of root",
+      ({ database }) => chownSync(database, 0, 0),
+      `DATA/podkeep.db can't be opened: permission denied. It must belong to the account ${OWNER}: sudo chown ${OWNER} DATA/podkeep.db`,
+    ],
+    [
+      "a file of mode 400",
+      ({ database }) => chmodSync(database, 0o400),
+      "DATA/podkeep.db can't be opened: permission denied. Its mode is 400: chmod u+rw DATA/podkeep.db",
+    ],
+    [
+      "a directory of mode 500",
+      ({ data }) => chmodSync(data, 0o500),
+      "DATA/podkeep.db can't be opened as a database: its directory can't be written by this account. Its mode is 500: chmod u+rwx DATA",
+    ],
+    [
+      "a file that leads nowhere",
+      ({ database }) => replace(database, (path) => symlinkSync("/nowhere/podkeep.db", path)),
+      "DATA/podkeep.db can't be opened: it is a symbolic link to /nowhere/podkeep.db, which does not exist. Mount its disk, or remove the link",
+    ],
+    [
+      "a directory that leads nowhere",
+      ({ data }) => replace(data, (path) => symlinkSync("/nowhere", path)),
+      "The data directory DATA can't be used: it is a symbolic link to /nowhere, which does not exist. Mount its disk, or remove the link",
+    ],
+    [
+      "a directory that is a file",
+      ({ data }) => replace(data, (path) => writeFileSync(path, "")),
+      "The data directory DATA can't be used: a file has that name. Move it away, or name another directory with --data-dir",
+    ],
+  ])("%s", async (_name, change, refusal) => {
+    expect(await refusalAfter(change, "serve", "--port", "0")).toBe(`error: ${refusal}\n`);
+  });
+
+  test("a file that chattr has made immutable", async () => {
+    let canTry = false;
+    const change = ({ database }: Program) => {
+      canTry = chattr("+i", database);
+      if (!canTry) chmodSync(database, 0o400);
+    };
+    const refusal = await refusalAfter(change, "user", "list");
+    if (canTry) {
+      expect(refusal).toBe(
+        "error: DATA/podkeep.db can't be opened: not permitted. lsattr -d may show an i for it: sudo chattr -i DATA/podkeep.db\n",
+      );
+    } else console.warn("SKIPPED: an immutable file needs chattr and a disk that knows it");
+  });
+
+  test("a link that leads nowhere is not taken for a first start by other commands", async () => {
+    const link = ({ data }: Program) => replace(data, (path) => symlinkSync("/nowhere", path));
+    expect(await refusalAfter(link, "user", "list")).toContain(
+      "DATA can't be used: it is a symbolic link to /nowhere, which does not exist",
+    );
+  });
 });
 
 test.skipIf(!isRoot)("a server that root starts works as the directory's owner too", async () => {
