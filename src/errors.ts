@@ -117,6 +117,11 @@ const REASONS: Record<string, string> = {
   // SQLite finds no room for the index of its log.
   SQLITE_IOERR_SHMSIZE: DISK_FULL,
   ConnectionRefused: "connection refused",
+  ERR_POSTGRES_CONNECTION_CLOSED: "the connection was closed",
+  ERR_POSTGRES_CONNECTION_FAILED: "the connection was closed",
+  // The runtime does not say which.
+  ERR_POSTGRES_CONNECTION_REFUSED: "connection refused, or the host name has no IP address",
+  ERR_POSTGRES_CONNECTION_TIMEOUT: "no response in time",
   TimeoutError: "no response in time",
 };
 

@@ -148,19 +148,22 @@ test.skipIf(!isRoot)(
   },
 );
 
-test.skipIf(!isRoot)("to the owner of a file that its mode keeps from being written, the doctor says the mode", async () => {
-  await installOn(directory).user("ann");
-  const [program = ""] = (await installOn(directory).command([])).argv;
-  const database = join(directory, "podkeep.db");
-  chmodSync(database, 0o400);
-  for (const path of [directory, database]) chownSync(path, OTHER, OTHER);
-  const own = join(directory, "podkeep");
-  copyFileSync(program, own);
-  chmodSync(own, 0o755);
-  const words = ["setpriv", "--reuid", String(OTHER), "--clear-groups", own, "--data-dir", directory, "doctor"];
-  const { stdout } = Bun.spawnSync([...words, "--port", "0"], { cwd: "/", env: { PATH: process.env["PATH"] ?? "" } });
-  expect(stdout.toString()).toContain(`-> Its mode is 400: chmod u+rw ${database}\n`);
-});
+test.skipIf(!isRoot)(
+  "to the owner of a file that its mode keeps from being written, the doctor says the mode",
+  async () => {
+    await installOn(directory).user("ann");
+    const [program = ""] = (await installOn(directory).command([])).argv;
+    const database = join(directory, "podkeep.db");
+    chmodSync(database, 0o400);
+    for (const path of [directory, database]) chownSync(path, OTHER, OTHER);
+    const own = join(directory, "podkeep");
+    copyFileSync(program, own);
+    chmodSync(own, 0o755);
+    const words = ["setpriv", "--reuid", String(OTHER), "--clear-groups", own, "--data-dir", directory, "doctor"];
+    const { stdout } = Bun.spawnSync([...words, "--port", "0"], { cwd: "/", env: { PATH: process.env["PATH"] ?? "" } });
+    expect(stdout.toString()).toContain(`-> Its mode is 400: chmod u+rw ${database}\n`);
+  },
+);
 
 const config = (backup_schedule?: string) =>
   readConfig({ data_dir: directory, ...(backup_schedule ? { backup_schedule } : {}) }, {}).config;

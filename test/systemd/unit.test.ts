@@ -14,9 +14,12 @@ test.each([true, false])("the service learns the machine's addresses, for setup 
   expect(unit).toMatch(/^RestrictAddressFamilies=.*\bAF_NETLINK\b/m);
 });
 
-test.each([true, false])("a service that any signal ended is started again, one with wrong settings is not", (isOwn) => {
-  const unit = describeUnit("/usr/bin/podkeep", { settings: "/etc/podkeep.env", isOwn });
-  // With on-failure, systemd leaves a server stopped that ends by SIGHUP or SIGTERM.
-  expect(unit).toMatch(/^Restart=always$/m);
-  expect(unit).toMatch(/^RestartPreventExitStatus=3$/m);
-});
+test.each([true, false])(
+  "a service that any signal ended is started again, one with wrong settings is not",
+  (isOwn) => {
+    const unit = describeUnit("/usr/bin/podkeep", { settings: "/etc/podkeep.env", isOwn });
+    // With on-failure, systemd leaves a server stopped that ends by SIGHUP or SIGTERM.
+    expect(unit).toMatch(/^Restart=always$/m);
+    expect(unit).toMatch(/^RestartPreventExitStatus=3$/m);
+  },
+);

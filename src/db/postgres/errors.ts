@@ -66,8 +66,8 @@ export function translate(error: unknown): unknown {
   return refused || isReadOnly(error) || isLost(error) || isTlsError(error) ? unavailable(error) : error;
 }
 
-/** What callers get while PostgreSQL can't be reached, or refuses. @param silence what it does if it sends no reason */
-export function unavailable(cause: unknown, silence = "can't be reached now"): DomainError {
+/** What callers get while PostgreSQL can't be reached, or refuses. @param silence what it did if it sends no reason */
+export function unavailable(cause: unknown, silence = `can't be reached now: ${reasonOf(cause)}`): DomainError {
   const state = sqlStateOf(cause);
   const advice = state === "42501" ? ". Make the user of PODKEEP_DATABASE_URL its owner" : "";
   const hasReason = state !== "" || isTlsError(cause);

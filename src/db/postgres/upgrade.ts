@@ -151,5 +151,6 @@ function refusal(error: unknown, url: string): DomainError {
   if (state.startsWith("28"))
     return refuse("config", `refuses the login of ${user || "the user"}: ${messageOf(error)}`);
   if (state === "3D000") return refuse("config", `has no database ${database}`);
-  return refuse("unavailable", state || !isLost(error) ? `can't be used: ${reasonOf(error)}` : "can't be reached");
+  const isAway = state === "" && isLost(error);
+  return refuse("unavailable", `${isAway ? "can't be reached" : "can't be used"}: ${reasonOf(error)}`);
 }

@@ -85,7 +85,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (codeOf(error) === "SQLITE_NOTADB") {
       throw new DomainError("config", `${file} is not a SQLite database`, { cause: error });
     }
-    const reason = reasonIn(dirname(file), error) + advice + (isDiskFull(error) ? ". Free some space, and try again" : "");
+    const reason =
+      reasonIn(dirname(file), error) + advice + (isDiskFull(error) ? ". Free some space, and try again" : "");
     throw new DomainError("unavailable", `${file} can't be opened as a database: ${reason}`, { cause: error });
   }
 }

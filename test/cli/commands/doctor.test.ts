@@ -120,7 +120,9 @@ test("an unusable file and an unreachable PostgreSQL get their own advice, witho
   expect(await ask("database")).toMatchObject({ advice: expect.stringContaining("podkeep backup restore") });
   const address = "postgres://podkeep:correct-horse@127.0.0.1:1/podkeep";
   const { out, err } = await podkeep.run(["doctor", "--port", "1", "--database-url", address]);
-  expect(out).toMatch(/^problem database: PostgreSQL at 127\.0\.0\.1:1 can't be reached\n.*PODKEEP_DATABASE_URL/m);
+  expect(out).toMatch(
+    /^problem database: PostgreSQL at 127\.0\.0\.1:1 can't be reached: connection refused.*\n.*PODKEEP_DATABASE_URL/m,
+  );
   expect(out).not.toContain("backup");
   expect(out + err).not.toContain("correct-horse");
 });

@@ -235,7 +235,11 @@ test("a file that a server uses is not copied", async () => {
 
 test.each([
   ["postgres://podkeep:correct-horse@db:port/x", "example: postgres://user:password@host", 3],
-  ["postgres://podkeep:correct-horse@127.0.0.1:1/x", "PostgreSQL at 127.0.0.1:1 can't be reached", 1],
+  [
+    "postgres://podkeep:correct-horse@127.0.0.1:1/x",
+    "PostgreSQL at 127.0.0.1:1 can't be reached: connection refused",
+    1,
+  ],
 ])("serve and copy with %s: one line without the password", async (url, line, exitCode) => {
   const commands = [
     podkeep(["serve", "--database-url", url, "--port", "0"]),

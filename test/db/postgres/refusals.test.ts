@@ -4,6 +4,7 @@ import { openDatabase } from "../../../src/db/open.ts";
 import { readAnything, writeNothing } from "../../../src/db/statement.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { PATIENCE } from "../../support/patience.ts";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -54,7 +55,28 @@ test.each([
 
 test.each(["127.0.0.1:1", "no.such.host.invalid:5432"])("a server at %s, which may come later", async (server) => {
   const message = await refusal(`postgres://podkeep:correct-horse@${server}/x`, "start", "unavailable");
-  expect(message).toBe(`PostgreSQL at ${server} can't be reached`);
+  const reason = "connection refused, or the host name has no IP address";
+  expect(message).toBe(`PostgreSQL at ${server} can't be reached: ${reason}`);
+});
+
+test("a server that closes its connections is named with that reason", async () => {
+  using closing = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: (socket) => void socket.end() } });
+  const server = `127.0.0.1:${closing.port}`;
+  const message = await refusal(`postgres://podkeep:correct-horse@${server}/x`, "start", "unavailable");
+  expect(message).toBe(`PostgreSQL at ${server} can't be reached: the connection was closed`);
+});
+
+test("a server that goes away while podkeep runs is unavailable with the reason", async () => {
+  const proxy = await startTcpProxy((await sharedPostgres()).port);
+  const url = new URL(await newDatabase("that_goes_away", "select 1", "migrated"));
+  url.port = String(proxy.port);
+  const database = await openDatabase({ url: url.href }, { ...OPTIONS, migrate: "start" });
+  proxy.close();
+  await expect(database.read((tx) => readAnything(tx, {}))).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringMatching(/^PostgreSQL can't be reached now: (connection refused|the connection was closed)/),
+  });
+  await database.close();
 });
 
 test("wrong credentials name the server, the user and the reason", async () => {
