@@ -1,7 +1,7 @@
 // The database: whether it opens, and whether it is damaged.
 import { type App, openApp, refuseLostData } from "../app.ts";
 import type { Config } from "../config/settings.ts";
-import { OtherSchema } from "../db/migrations/migrate.ts";
+import { OtherSchema, UnfinishedCopy } from "../db/migrations/migrate.ts";
 import { findDamage, isMissing, sizeOf } from "../db/sqlite/file.ts";
 import { writeNothing } from "../db/statement.ts";
 import { codeOf, isDiskFull, isRefusal, reasonOf } from "../errors.ts";
@@ -12,6 +12,7 @@ import { type Finding, ok, problem, warning } from "./finding.ts";
 const ABOUT = "database";
 /** What to do about data that can't be opened. */
 const ADVICE = {
+  copy: "Stop all servers first. The copy continues where it ended",
   file: "Fix the cause, or restore a backup with podkeep backup restore",
   restoring: "Run this again when it is done",
   schema: "podkeep help upgrades says when to restart the server, and how to go back",
@@ -43,6 +44,7 @@ export async function checkDatabase(config: Config): Promise<{ finding: Finding;
 function adviseOn(error: unknown, isFile: boolean): string {
   // Before a server is restarted, or after an older program was installed. A restored backup would lose what is new.
   if (error instanceof OtherSchema) return ADVICE.schema;
+  if (error instanceof UnfinishedCopy) return ADVICE.copy;
   if (error instanceof Error && codeOf(error.cause) === "EROFS") return SAVE;
   if (isDiskFull(error)) return FREE_SPACE;
   if (isRefusal(error, "conflict")) return ADVICE.restoring;

@@ -63,6 +63,9 @@ export type Migrating = "start" | "command" | "empty";
 /** A database with the schema of an older or a newer program. */
 export class OtherSchema extends DomainError {}
 
+/** A database that holds a part of a copy. */
+export class UnfinishedCopy extends DomainError {}
+
 /**
  * The migrations that the database lacks.
  * @param names of the applied migrations, in any order, and COPYING
@@ -72,7 +75,7 @@ export class OtherSchema extends DomainError {}
  */
 export function pendingMigrations(names: readonly string[], migrating: Migrating, copying = false): string[] {
   if (names.includes(COPYING) && !copying) {
-    throw new DomainError("config", "A copy into this database was interrupted: run the same podkeep copy again");
+    throw new UnfinishedCopy("config", "A copy into this database was interrupted: run the same podkeep copy again");
   }
   const applied = names.filter((name) => name !== COPYING);
   const known = Object.keys(MIGRATIONS);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { readConfig } from "../../../src/config/settings.ts";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
+import { checkDatabase } from "../../../src/doctor/database.ts";
 import { appNamed } from "../../../src/http/apps.ts";
 import { LookupWorker } from "../../../src/lookup/worker.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
@@ -185,6 +186,10 @@ test.each([
   await expect(copy(from, to, config, interrupt)).rejects.toThrow("killed");
   const message = "A copy into this database was interrupted: run the same podkeep copy again";
   await expect(openTestApp(settingsOf(to))).rejects.toMatchObject({ code: "config", message });
+  // Neither a backup nor the rights of the server would help.
+  const { finding } = await checkDatabase(readConfig(settingsOf(to), {}).config);
+  const advice = "Stop all servers first. The copy continues where it ended";
+  expect(finding).toEqual({ about: "database", state: "problem", detail: message, advice });
   await move(from, to);
   const target = await open(settingsOf(to));
   expect(await answers(target, users)).toEqual(await answers(source, users));
