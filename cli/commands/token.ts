@@ -72,9 +72,14 @@ export function startOfServer(command: Command): Start {
   return process.getuid?.() === 0 ? "service" : "own service";
 }
 
-/** What to do so that phones reach the server. */
-export const adviseOnAddress = ({ config }: App, start: Start) =>
-  `No phone reaches this server: ${adviseForPhones(config, start)}.`;
+/** What to know of the address that apps are given, and what to do so that phones reach it. */
+export function remarksOn(address: string, { config }: App, start: Start): string[] {
+  const remarks: string[] = [];
+  if (config.public_url === undefined && config.port === 0)
+    remarks.push("The server picks its port (PODKEEP_PORT=0): its log has the one in place of PORT.");
+  if (isLocal(address)) remarks.push(`No phone reaches this server: ${adviseForPhones(config, start)}.`);
+  return remarks;
+}
 
 type Issued = Awaited<ReturnType<typeof issueFor>>;
 
@@ -85,7 +90,7 @@ export async function issueFor(app: App, user: string, options: Parameters<typeo
   const { id, token } = await issueToken(app, await actAsAdmin(app, user, "token issue"), options);
   const address = appUrl(app.config);
   const remarks = ["The password is a token for this app alone. It is not shown again."];
-  if (isLocal(address)) remarks.push(adviseOnAddress(app, start));
+  remarks.push(...remarksOn(address, app, start));
   if (others.length > 0) {
     const count = others.length === 1 ? "another token" : `${others.length} more tokens`;
     remarks.push(`${user} has ${count} labelled ${label}. To revoke: podkeep token revoke ${others.join(" or ")}`);

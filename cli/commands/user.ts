@@ -1,7 +1,7 @@
 // `podkeep user`: creates, lists, renames and deletes users, sets passwords and ends sessions.
 import { type Command, Option } from "commander";
 import type { App } from "../../src/app.ts";
-import { appUrl, isLocal } from "../../src/config/app-url.ts";
+import { appUrl } from "../../src/config/app-url.ts";
 import { describeLocation } from "../../src/config/location.ts";
 import type { Start } from "../../src/config/program.ts";
 import { foldName } from "../../src/domain/user-name.ts";
@@ -17,7 +17,7 @@ import { confirm } from "../terminal/confirm.ts";
 import { formatPast, formatTime, layPairs, layTable, printResult, requireOutput, toDay } from "../terminal/output.ts";
 import { addPasswordOptions, type PasswordOptions, readPassword } from "../terminal/password.ts";
 import { withApp, withUser } from "../with-app.ts";
-import { adviseOnAddress, issueFor, layToken, startOfServer } from "./token.ts";
+import { issueFor, layToken, remarksOn, startOfServer } from "./token.ts";
 
 export function addUserCommands(program: Command): void {
   const user = program.command("user").description("Create, list, rename and delete users, and set their passwords");
@@ -128,7 +128,7 @@ function halfDone(name: string, error: unknown): DomainError {
 async function linkFor(app: App, actor: Actor, start: Start) {
   const { secret, expires_at } = await createPasswordLink(app, actor);
   const address = appUrl(app.config);
-  const remarks = isLocal(address) ? [adviseOnAddress(app, start)] : [];
+  const remarks = remarksOn(address, app, start);
   return { url: `${address}/password/${secret}`, expires: formatTime(expires_at), remarks };
 }
 

@@ -11,13 +11,17 @@ const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
 
 type Interfaces = Record<string, NetworkInterfaceInfo[] | undefined>;
 
+/** In place of a port that the server picks, which commands don't know. */
+const PORT = "PORT";
+
 /** The public URL; else that of this machine in its network, if the server listens there; else the one on this machine. */
 export function appUrl(
   config: Pick<Config, "public_url" | "host" | "port">,
   interfaces: () => Interfaces = readInterfaces,
 ): string {
-  const { public_url, host, port } = config;
+  const { public_url, host } = config;
   if (public_url !== undefined) return public_url;
+  const port = config.port || PORT;
   const address = isWildcard(host) ? networkAddress(interfaces) : null;
   return address ? `http://${address}:${port}` : localUrl({ host, port });
 }
@@ -37,11 +41,11 @@ export function appUrlFrom(
 }
 
 /** Whether only apps on this machine can use a URL. */
-export const isLocal = (url: string) => LOOPBACK.test(new URL(url).hostname);
+export const isLocal = (url: string) => LOOPBACK.test(new URL(url.replace(`:${PORT}`, "")).hostname);
 
 /** How phones get to reach a server that has a local URL only: a sentence without its full stop. */
 export function adviseForPhones({ host, port }: Pick<Config, "host" | "port">, start: Start = findStart()): string {
-  const setting = isWildcard(host) ? `PODKEEP_PUBLIC_URL=http://ADDRESS:${port}` : "PODKEEP_HOST=0.0.0.0";
+  const setting = isWildcard(host) ? `PODKEEP_PUBLIC_URL=http://ADDRESS:${port || PORT}` : "PODKEEP_HOST=0.0.0.0";
   return adviseToSet(setting, start);
 }
 

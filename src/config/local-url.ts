@@ -8,7 +8,7 @@ const WILDCARDS: Record<string, string> = { "0.0.0.0": "127.0.0.1", "::": "local
 export const isWildcard = (host: string): boolean => Object.hasOwn(WILDCARDS, host);
 
 /** The server's URL on this machine: loopback if it listens on all addresses. */
-export function localUrl({ host, port }: Pick<Config, "host" | "port">): string {
+export function localUrl({ host, port }: { host: string; port: number | string }): string {
   const name = WILDCARDS[host] ?? host;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }

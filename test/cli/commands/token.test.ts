@@ -40,6 +40,18 @@ test("the server's URL is the public one; one that only this machine reaches get
   );
 });
 
+test("for a server that picks its port, URLs have PORT in its place, and it is said where the port is found", async () => {
+  const picks = ["--port", "0"];
+  const remark = "The server picks its port (PODKEEP_PORT=0): its log has the one in place of PORT.";
+  expect(await issue(...picks)).toMatchObject({
+    address: "http://127.0.0.1:PORT",
+    remarks: expect.arrayContaining([remark]),
+  });
+  const { out } = await podkeep.run(["user", "password", "ann", "--link", ...picks]);
+  expect(out).toContain("http://127.0.0.1:PORT/password/");
+  expect(out).toContain(remark);
+});
+
 test("server, user and password are printed in the order in which apps ask for them; the header only for curl", async () => {
   const { out } = await podkeep.run(["token", "issue", "ann", "--public-url", "https://pods.example"]);
   expect(out.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
