@@ -1,10 +1,10 @@
 // Backups of the database file: making, checking and pruning.
 import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
-import { type Contents, checkCopy, copyDatabase } from "../db/sqlite/backup.ts";
+import { type Contents, checkCopy, copyDatabase, removeIfPossible } from "../db/sqlite/backup.ts";
 import {
   type DatedBackup,
   filesIn,
@@ -38,7 +38,8 @@ export function requireFile({ location }: Config): string {
 }
 
 /**
- * Makes a backup while others read and write: as `file`, or in the backup directory under a name with the time.
+ * Makes a backup while others read and write: as `file`, or in the backup directory under a name with the time. Removes
+ * what killed processes left of backups of that name.
  * @throws DomainError "not_found" if there is no database, "unavailable" if the directory doesn't respond, and as
  * `copyDatabase` does
  */
@@ -52,7 +53,9 @@ export async function createBackup(config: Config, clock: Clock, file?: string):
   try {
     if (!isServed(config.data_dir)) keepDamagedLog(database);
     const to = resolve(file ?? join(config.backup_dir, nextName(config, clock)));
-    return { file: to, ...copyDatabase(database, to), bytes: statSync(to).size };
+    const contents = copyDatabase(database, to);
+    removeAbandoned(dirname(to), clock, file === undefined ? isLeftHere : isLeftOf(basename(to)));
+    return { file: to, ...contents, bytes: statSync(to).size };
   } finally {
     unlock();
   }
@@ -140,14 +143,22 @@ export async function pruneBackups(config: Config, clock: Clock, keep: number): 
   // A lost database is followed by backups without users.
   const last = names.findLast((name) => hasUsers(join(directory, name)));
   const old = names.slice(0, -keep).filter((name) => name !== last);
-  for (const name of [...old, ...abandoned(directory, clock)]) rmSync(join(directory, name), { force: true });
+  for (const name of old) rmSync(join(directory, name), { force: true });
+  removeAbandoned(directory, clock, isLeftHere);
   return old;
 }
 
-// Left by a process that was killed. A younger one may be in the making, and vanish at any moment.
-function abandoned(directory: string, clock: Clock): string[] {
-  const writtenAt = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false })?.mtimeMs;
-  return filesIn(directory)
-    .filter((name) => /^podkeep-.*\.db\.(\w+\.)?partial(-journal)?$/.test(name))
-    .filter((name) => Math.abs(clock.now() - (writtenAt(name) ?? clock.now())) > DAY);
+/** What is left of backups that podkeep named, and of those that were given this name. */
+const isLeftHere = (name: string) => /^podkeep-.*\.db\.(\w+\.)?partial(-journal)?$/.test(name);
+const isLeftOf = (file: string) => (name: string) =>
+  name.startsWith(`${file}.`) && /^[0-9a-f]{8}\.partial(-journal)?$/.test(name.slice(file.length + 1));
+
+/** Removes what processes that were killed left. A younger file may be in the making, and vanish at any moment. */
+function removeAbandoned(directory: string, clock: Clock, isLeft: (name: string) => boolean): void {
+  for (const path of filesIn(directory)
+    .filter(isLeft)
+    .map((name) => join(directory, name))) {
+    const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? clock.now();
+    if (Math.abs(clock.now() - written) > DAY) removeIfPossible(path);
+  }
 }

@@ -182,6 +182,21 @@ describe("making a backup", () => {
     expect(namesIn()).toEqual([]);
   });
 
+  test("a backup under the same name removes what a killed one left, and nothing else", async () => {
+    const left = ["mine.db.0f1e2d3c.partial", "mine.db.0f1e2d3c.partial-journal"];
+    const others = ["mine.db.partial", "other.db.0f1e2d3c.partial", "mine.db.9f1e2d3c.partial"];
+    mkdirSync(inDirectory("elsewhere"));
+    for (const name of [...left, ...others]) {
+      const file = inDirectory(`elsewhere/${name}`);
+      writeFileSync(file, "");
+      // The last one may be in the making.
+      const time = new Date(START - (name === others.at(-1) ? 0 : 2 * 86_400_000));
+      utimesSync(file, time, time);
+    }
+    await backup(inDirectory("elsewhere/mine.db"));
+    expect(readdirSync(inDirectory("elsewhere")).sort()).toEqual(["mine.db", ...others].sort());
+  });
+
   test("a backup that gets its name during pruning is not an error", async () => {
     mkdirSync(inDirectory("backups"));
     // Is listed and can't be found, like a file that was renamed in between.

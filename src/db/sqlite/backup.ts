@@ -93,8 +93,8 @@ function describeRefusal(file: string, error: unknown): string {
   return `${file} can't be written by ${owner}, the owner of the data directory: ${reason}${fix}`;
 }
 
-// If it can't be removed, it was not written either, and the first error is the one to report.
-function removeIfPossible(file: string): void {
+/** For what is in nobody's way: it may belong to another account, or its disk may be gone. */
+export function removeIfPossible(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {}
