@@ -380,6 +380,37 @@ describe("what a host that a feed redirects to does", () => {
   });
 });
 
+test("a proxy of the environment gets no request: it would connect to addresses that nobody checked", async () => {
+  let asked = 0;
+  using proxy = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      data(socket) {
+        asked++;
+        socket.end();
+      },
+    },
+  });
+  const before = { ...process.env };
+  for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NODE_USE_ENV_PROXY"]) {
+    const value = name === "NODE_USE_ENV_PROXY" ? "1" : `http://127.0.0.1:${proxy.port}`;
+    Object.assign(process.env, { [name]: value, [name.toLowerCase()]: value });
+  }
+  try {
+    expect(await fetchFeed()).toMatchObject({ kind: "read", head: { title: "Wörld" } });
+    const secure = await fetchFeedHead(`https://feeds.test:${server.port}/`, options());
+    expect(secure).toMatchObject({ kind: "failed", reason: "no TLS on this port" });
+    expect(asked).toBe(0);
+    // What follows them would be noticed.
+    await fetch(`http://feeds.test:${server.port}/`).catch(() => {});
+    expect(asked).toBeGreaterThan(0);
+  } finally {
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
+    Object.assign(process.env, before);
+  }
+});
+
 describe("no connection is made to an address that is not public:", () => {
   const none = networkList([]);
   const refused = { kind: "failed", reason: "the address is not public" } as const;
