@@ -5,7 +5,7 @@ import { latestBackup, readBackup } from "../backups/backups.ts";
 import { LONGEST, lastScheduled } from "../backups/schedule.ts";
 import type { Config } from "../config/settings.ts";
 import { listBackups } from "../db/sqlite/backup-files.ts";
-import { isMissing } from "../db/sqlite/file.ts";
+import { describeDangling, isMissing } from "../db/sqlite/file.ts";
 import { codeOf, isDiskFull, messageOf, reasonOf } from "../errors.ts";
 import { FREE_SPACE } from "./disk-space.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
@@ -16,6 +16,11 @@ const OLD = 8 * 24 * 60 * 60 * 1000;
 
 /** @param now wall time in Unix milliseconds */
 export function checkBackups(config: Config, now: number): Finding {
+  const dangling = describeDangling(config.backup_dir);
+  if (dangling !== null) {
+    const detail = `${config.backup_dir} can't be used: ${dangling}`;
+    return problem(ABOUT, detail, "Or set PODKEEP_BACKUP_DIR to another directory");
+  }
   const refusal = findRefusal(config.backup_dir);
   if (refusal) {
     const [reason, advice] = [reasonOf(refusal), adviseOn(refusal)];

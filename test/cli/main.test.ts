@@ -303,7 +303,7 @@ test.skipIf(!IS_ROOT)("without the right to write to the data directory, a comma
   chmodSync(join(program.data, "podkeep.lock"), 0o666);
   const nobody = ["setpriv", "--reuid", "65534", "--clear-groups", ...SOURCE, "--data-dir", program.data];
   const { exitCode, stderr } = Bun.spawnSync([...nobody, "user", "list"], { cwd: "/" });
-  const reason = "its directory can't be written by this account";
+  const reason = `its directory can't be written by this account. Its mode is 500: chmod u+rwx ${program.data}`;
   expect([exitCode, stderr.toString()]).toEqual([
     1,
     `error: ${join(program.data, "podkeep.db")} can't be opened as a database: ${reason}\n`,

@@ -174,6 +174,17 @@ function backUpAt(time: number): void {
   writeFileSync(join(directory, "backups", name), "");
 }
 
+test("a backup directory that links to a disk that is not mounted is named so, by the doctor and by the backup", async () => {
+  const podkeep = installOn(directory);
+  await podkeep.user("ann");
+  const link = join(directory, "backups");
+  symlinkSync("/nowhere/backups", link);
+  const reason = `${link} can't be used: it is a symbolic link to /nowhere/backups, which does not exist. Mount its disk, or remove the link`;
+  expect(checkBackups(config(), Date.now())).toMatchObject({ state: "problem", detail: reason });
+  const { code, stderr } = await podkeep.run(["backup", "create"]);
+  expect([code, stderr]).toEqual([1, `error: ${reason}\n`]);
+});
+
 test("a schedule that is set and not kept is a problem, and the advice is not to set it", () => {
   const now = Date.parse("2026-01-01T12:30:00");
   expect(checkBackups(config("0 * * * *"), now)).toMatchObject({

@@ -10,6 +10,7 @@ import {
   appliedMigrations,
   damaged,
   damageIn,
+  describeDangling,
   findDamage,
   firstValue,
   flush,
@@ -78,6 +79,8 @@ function refuseExisting(to: string): void {
 }
 
 function describeRefusal(file: string, error: unknown): string {
+  const dangling = describeDangling(dirname(file));
+  if (dangling !== null) return `${dirname(file)} can't be used: ${dangling}`;
   const reason = reasonIn(dirname(file), error);
   if (codeOf(error) === "EROFS") {
     const systemd = "systemd keeps the service from it (podkeep help install, ReadWritePaths)";
