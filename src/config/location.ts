@@ -10,12 +10,13 @@ export const describeLocation = (location: Location): string =>
 
 /**
  * Reads `postgres://…`, or the path of a file with or without `sqlite:` before it.
- * @throws DomainError "invalid" for another URL, without what may be a password
+ * @throws DomainError "invalid" for an empty name and for another URL, without what may be a password
  */
 export function parseLocation(text: string): Location {
   if (/^postgres(ql)?:\/\//.test(text)) return { url: text };
   const file = text.replace(/^sqlite:(\/\/)?/, "");
   const [scheme] = /^[^/]*:\/\//.exec(file) ?? [];
+  if (file === "") throw new DomainError("invalid", "The name of a database is empty: give postgres://… or a file");
   if (scheme === undefined) return { file };
   throw new DomainError("invalid", `A URL that begins with ${scheme} names no database: give postgres://… or a file`);
 }

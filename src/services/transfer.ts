@@ -1,4 +1,5 @@
 // Transfer of all data from one database to another, of either engine.
+import { resolve } from "node:path";
 import { parseLocation } from "../config/location.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
@@ -34,15 +35,18 @@ const BATCH = 8;
 
 /**
  * Copies between two databases by their addresses: postgres://… or the path of a file.
- * @throws DomainError "config" if one of them can't be opened or the source has an older schema, "conflict" if a server
+ * @throws DomainError "invalid" if they are the same file, "config" if one of them can't be opened or the source has an older schema, "conflict" if a server
  * uses a file, and as copyUsers does
  */
 export async function copy(from: string, to: string, config: Config, report: Report): Promise<Copied> {
   // Refuses a file that a server uses; on PostgreSQL that is not known. The source is not migrated.
   const options = { ...config, use: "server", backup_dir: null } as const;
-  const source = await openDatabase(parseLocation(from), { ...options, create: false, migrate: "command" });
+  const [one, other] = [parseLocation(from), parseLocation(to)];
+  if ("file" in one && "file" in other && resolve(one.file) === resolve(other.file))
+    throw new DomainError("invalid", `${from} can't be copied to itself`);
+  const source = await openDatabase(one, { ...options, create: false, migrate: "command" });
   try {
-    const target = await openDatabase(parseLocation(to), { ...options, copying: true });
+    const target = await openDatabase(other, { ...options, copying: true });
     try {
       return await copyUsers(source, target, report);
     } finally {

@@ -96,7 +96,7 @@ function describeRefusal(file: string, error: unknown): string {
   return `${file} can't be written by ${owner}, the owner of the data directory: ${reason}${fix}`;
 }
 
-/** For what is in nobody's way: it may belong to another account, or its disk may be gone. */
+/** Removes a file that is in the way of nothing: it may belong to another account, or its disk may be gone. */
 export function removeIfPossible(file: string): void {
   try {
     rmSync(file, { force: true });

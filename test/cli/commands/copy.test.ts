@@ -275,6 +275,15 @@ test("a missing source is refused, and no file is created", async () => {
   expect(await Bun.file(file).exists()).toBe(false);
 });
 
+test("an empty name and the source as its own target are refused as that, not as a server that runs", async () => {
+  const file = locationOf(await open({}));
+  await expect(move(file, "")).rejects.toMatchObject({ code: "invalid", message: expect.stringContaining("is empty") });
+  await expect(move(file, `sqlite:${file}`)).rejects.toMatchObject({
+    code: "invalid",
+    message: `${file} can't be copied to itself`,
+  });
+});
+
 describe("while a server writes to the target", () => {
   /** Runs SQL on the target's file when the copy begins to verify it, or has verified all users. Returns the error. */
   async function copyAndWrite(statement: string, isVerified = false): Promise<unknown> {
