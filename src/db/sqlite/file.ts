@@ -31,8 +31,8 @@ export function prepareFile(file: string): void {
     closeSync(openSync(file, "a", 0o600));
   } catch (error) {
     const reason = describeDangling(file) ?? reasonOf(error);
-    // This account can use the directory, so it is the right one.
-    const advice = /^(EACCES|EPERM)$/.test(codeOf(error)) ? `. ${adviseOnRights(file)}` : "";
+    const refused = isMissing(file) ? dirname(file) : file;
+    const advice = /^(EACCES|EPERM)$/.test(codeOf(error)) ? `. ${adviseOnRights(refused)}` : "";
     throw new DomainError("unavailable", `${file} can't be opened: ${reason}${advice}`, { cause: error });
   }
 }

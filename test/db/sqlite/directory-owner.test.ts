@@ -122,6 +122,14 @@ describe.skipIf(!isRoot)("data that can't be used is refused with what is wrong 
       "DATA/podkeep.db can't be opened as a database: its directory can't be written by this account. Its mode is 500: chmod u+rwx DATA",
     ],
     [
+      "a directory of mode 500 without a file",
+      ({ data, database }) => {
+        rmSync(database);
+        chmodSync(data, 0o500);
+      },
+      "DATA/podkeep.db can't be opened: permission denied. Its mode is 500: chmod u+rwx DATA",
+    ],
+    [
       "a file that leads nowhere",
       ({ database }) => replace(database, (path) => symlinkSync("/nowhere/podkeep.db", path)),
       "DATA/podkeep.db can't be opened: it is a symbolic link to /nowhere/podkeep.db, which does not exist. Mount its disk, or remove the link",
