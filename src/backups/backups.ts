@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
-import { type Contents, checkCopy, copyDatabase, removeIfPossible } from "../db/sqlite/backup.ts";
+import { type Contents, checkCopy, copyDatabase } from "../db/sqlite/backup.ts";
 import {
   type DatedBackup,
   filesIn,
@@ -155,10 +155,14 @@ const isLeftOf = (file: string) => (name: string) =>
 
 /** Removes what processes that were killed left. A younger file may be in the making, and vanish at any moment. */
 function removeAbandoned(directory: string, clock: Clock, isLeft: (name: string) => boolean): void {
-  for (const path of filesIn(directory)
-    .filter(isLeft)
-    .map((name) => join(directory, name))) {
-    const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? clock.now();
-    if (Math.abs(clock.now() - written) > DAY) removeIfPossible(path);
+  const isOld = (file: string) => {
+    const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? clock.now();
+    return Math.abs(clock.now() - written) > DAY;
+  };
+  try {
+    const left = filesIn(directory).filter(isLeft);
+    for (const file of left.map((name) => join(directory, name)).filter(isOld)) rmSync(file, { force: true });
+  } catch {
+    // It may be another account's; no backup fails for it.
   }
 }

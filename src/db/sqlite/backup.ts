@@ -96,8 +96,8 @@ function describeRefusal(file: string, error: unknown): string {
   return `${file} can't be written by ${owner}, the owner of the data directory: ${reason}${fix}`;
 }
 
-/** Removes a file that is in the way of nothing: it may belong to another account, or its disk may be gone. */
-export function removeIfPossible(file: string): void {
+// If it can't be removed, it was not written either, and the first error is the one to report.
+function removeIfPossible(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {}

@@ -62,12 +62,15 @@ export function linkTarget(file: string): string | null {
   return isLink ? resolve(dirname(file), readlinkSync(file)) : null;
 }
 
-/** That a symbolic link leads nowhere, and what to do; null if it does not, or the path is none. */
+/** That a symbolic link leads nowhere, and what to do; null if it does not, the path is none, or it can't be known. */
 export function describeDangling(path: string): string | null {
-  const target = linkTarget(path);
-  return target !== null && isMissing(path)
-    ? `it is a symbolic link to ${target}, which does not exist. Mount its disk, or remove the link`
-    : null;
+  try {
+    const target = linkTarget(path);
+    if (target === null || !isMissing(path)) return null;
+    return `it is a symbolic link to ${target}, which does not exist. Mount its disk, or remove the link`;
+  } catch {
+    return null;
+  }
 }
 
 /** In bytes; 0 if the file is missing. */

@@ -189,11 +189,16 @@ test.skipIf(!isRoot)("a server that may not use its directory, as in a container
   try {
     copyFileSync(await executable(), program);
     chmodSync(program, 0o755);
-    const words = ["setpriv", "--reuid", String(OWNER), "--clear-groups", program, "serve", "--data-dir", directory];
-    const { stderr } = Bun.spawnSync(words, { cwd: "/", env: {} });
-    expect(stderr.toString()).toContain(
-      `${directory} can't be used: permission denied. It must belong to the account ${OWNER}, as which the server runs`,
-    );
+    const refusal = (data: string, ...words: string[]) => {
+      const asOwner = ["setpriv", "--reuid", String(OWNER), "--clear-groups", program, ...words, "--data-dir", data];
+      return Bun.spawnSync(asOwner, { cwd: "/", env: {} }).stderr.toString();
+    };
+    const owner = `can't be used: permission denied. It must belong to the account ${OWNER}, as which the server runs`;
+    expect(refusal(directory, "serve")).toContain(`The data directory ${directory} ${owner}`);
+    // One in it, of which nothing can be seen.
+    const inner = join(directory, "data");
+    expect(refusal(inner, "serve")).toContain(`The data directory ${inner} ${owner}`);
+    expect(refusal(inner, "user", "list")).toContain(`The data directory ${inner} can't be used: permission denied`);
   } finally {
     for (const path of [directory, bin]) rmSync(path, { recursive: true });
   }
