@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { Location } from "../config/location.ts";
 import { quote } from "../config/shell.ts";
 import { WITH_RIGHTS } from "../db/sqlite/directory-lock.ts";
-import { adviseOnRights, isOwn } from "../db/sqlite/directory-owner.ts";
+import { adviseOnFlag, adviseOnRights, isOwn } from "../db/sqlite/directory-owner.ts";
 import { linkTarget } from "../db/sqlite/file.ts";
 import { findNetwork } from "../db/sqlite/file-system.ts";
 import { codeOf, reasonOf } from "../errors.ts";
@@ -14,12 +14,6 @@ const ABOUT = "data directory";
 /** What to do about a disk that is read-only. */
 export const SAVE =
   "The disk may be failing: copy podkeep.db* to another one, and run podkeep backup create --data-dir there";
-/** What to do about an error code. */
-const ADVICE: Record<string, string> = {
-  EACCES: WITH_RIGHTS,
-  EPERM: WITH_RIGHTS,
-  EROFS: SAVE,
-};
 
 /** What is wrong if this account must not use the data; no other check of files makes sense then. */
 export function findDenial(location: Location): Finding | null {
@@ -33,10 +27,14 @@ export function findDenial(location: Location): Finding | null {
     return null;
   } catch (error) {
     const detail = `${directory} can't be used by this account: ${reasonOf(error)}. Database and backups were not checked`;
-    const isRefused = /^(EACCES|EPERM)$/.test(codeOf(error));
-    const advice = isRefused && isOwn(path) ? adviseOnRights(path) : ADVICE[codeOf(error)];
-    return problem(ABOUT, detail, advice ?? "Name the right one with --data-dir");
+    return problem(ABOUT, detail, adviseOn(codeOf(error), path));
   }
+}
+
+function adviseOn(code: string, path: string): string {
+  if (code === "EPERM") return adviseOnFlag(path);
+  if (code === "EACCES") return isOwn(path) ? adviseOnRights(path) : WITH_RIGHTS;
+  return code === "EROFS" ? SAVE : "Name the right one with --data-dir";
 }
 
 /** @param file the database file, which may be missing */

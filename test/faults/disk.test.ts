@@ -261,6 +261,20 @@ test.skipIf(!CAN_MOUNT)(
   },
 );
 
+test.skipIf(!CAN_MOUNT)(
+  "on a disk that became read-only a command says where to read how to save the data",
+  async () => {
+    const folder = mountDisk("size=1m");
+    const podkeep = installOn(join(folder, "data"));
+    await podkeep.user("ann");
+    remount(folder, "ro");
+    const { code, stderr } = await podkeep.run(["user", "list"]);
+    const advice = "If the disk fails, podkeep help backups says how to save the data";
+    const reason = `The data directory ${podkeep.data} can't be used: the file system is read-only. ${advice}`;
+    expect([code, stderr]).toEqual([1, `error: ${reason}\n`]);
+  },
+);
+
 const sum = (list: number[]) => list.reduce((total, one) => total + one, 0);
 
 const add = (server: Server, token: string, feed_url: string) =>

@@ -60,6 +60,7 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
 
 function adviseOn(error: unknown, path: string, use: DirectoryUse): string {
   if (codeOf(error) === "EEXIST") return ". Move it away, or name another directory with --data-dir";
+  if (codeOf(error) === "EROFS") return ". If the disk fails, podkeep help backups says how to save the data";
   if (codeOf(error) !== "EACCES") return "";
   if (isOwn(path)) return `. ${adviseOnRights(path)}`;
   // The number of the account, because a container may have another name for it.

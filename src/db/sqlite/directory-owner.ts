@@ -43,6 +43,9 @@ export function isOwn(path: string): boolean {
   }
 }
 
+/** What to type if a file or a directory that this account owns, or any for root, is refused all the same. */
+export const adviseOnFlag = (path: string): string => `lsattr -d may show an i for it: sudo chattr -i ${quote(path)}`;
+
 /** What to type so that this account can use a file or a directory that it was refused: a sentence without its full stop. */
 export function adviseOnRights(path: string): string {
   const found = statSync(path);
@@ -50,7 +53,7 @@ export function adviseOnRights(path: string): string {
   const [needed, rights] = found.isDirectory() ? [0o700, "u+rwx"] : [0o600, "u+rw"];
   const account = process.geteuid?.();
   if (uid !== account) return `It must belong to the account ${account}: sudo chown ${account} ${quote(path)}`;
-  if ((mode & needed) === needed) return `lsattr -d may show an i for it: sudo chattr -i ${quote(path)}`;
+  if ((mode & needed) === needed) return adviseOnFlag(path);
   return `Its mode is ${(mode & 0o777).toString(8)}: chmod ${rights} ${quote(path)}`;
 }
 

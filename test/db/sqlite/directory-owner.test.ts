@@ -81,15 +81,15 @@ test.skipIf(!isRoot)("a backup that another account can change is verified with 
   }
 });
 
-/** What a command says of a database that was changed from outside. @returns the error, with DATA for the directory */
+/** @returns what a command prints of a database that was changed from outside, with DATA for the directory */
 async function refusalAfter(change: (podkeep: Program) => void, ...args: string[]): Promise<string> {
   const podkeep = installOn(makeDirectory());
   try {
     await podkeep.user("ann");
     change(podkeep);
-    const { code, stderr } = await podkeep.run(args);
+    const { code, stdout, stderr } = await podkeep.run(args);
     expect(code).not.toBe(0);
-    return stderr.replaceAll(podkeep.data, "DATA");
+    return (stdout + stderr).replaceAll(podkeep.data, "DATA");
   } finally {
     chattr("-i", podkeep.database);
     rmSync(podkeep.data, { recursive: true, force: true });
@@ -155,7 +155,9 @@ describe.skipIf(!isRoot)("data that can't be used is refused with what is wrong 
       if (!canTry) chmodSync(database, 0o400);
     };
     const refusal = await refusalAfter(change, "user", "list");
+    const found = await refusalAfter(change, "doctor", "--port", "0");
     if (canTry) {
+      expect(found).toContain("-> lsattr -d may show an i for it: sudo chattr -i DATA/podkeep.db");
       expect(refusal).toBe(
         "error: DATA/podkeep.db can't be opened: not permitted. lsattr -d may show an i for it: sudo chattr -i DATA/podkeep.db\n",
       );
