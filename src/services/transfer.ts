@@ -35,8 +35,8 @@ const BATCH = 8;
 
 /**
  * Copies between two databases by their addresses: postgres://… or the path of a file.
- * @throws DomainError "invalid" if they are the same file, "config" if one of them can't be opened or the source has an older schema, "conflict" if a server
- * uses a file, and as copyUsers does
+ * @throws DomainError "invalid" if they are the same file, "config" if one of them can't be opened or the source has an
+ *   older schema, "conflict" if a server uses a file, and as copyUsers does
  */
 export async function copy(from: string, to: string, config: Config, report: Report): Promise<Copied> {
   // Refuses a file that a server uses; on PostgreSQL that is not known. The source is not migrated.
