@@ -44,14 +44,18 @@ const COLUMNS = [
   ...(["from", "to", "total", "app", "device", "published", "duration"] as const),
 ];
 
-/** What spreadsheets would run as a formula. A quote before it makes it text, as OWASP recommends. */
-const FORMULA = /^[=+\-@\t\r\n]/;
+/**
+ * Before what spreadsheets would run as a formula: an apostrophe there makes it text, as OWASP recommends. A cell also
+ * begins within a text: where the comma separates decimals, spreadsheets take semicolons for the ends of cells.
+ */
+const FORMULAS = /^(?=[\t\r\n])|(?<=^|[;\t\r\n])(?=[" ]*[=+\-@])/g;
 
 function cellOf(value: string | number | null): string {
   if (value === null) return "";
   if (typeof value === "number") return String(value);
-  const text = FORMULA.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const text = value.replace(FORMULAS, "'");
+  // Some spreadsheets end a cell at semicolons and tabs too, if it has no quotes.
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 type Parts = AsyncIterable<WrittenPlay[]>;

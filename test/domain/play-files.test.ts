@@ -45,6 +45,22 @@ test.each(["=1+1", "+1", "-1", "@SUM(1)", "\tx", "\r=1", "\n=1"])(
   },
 );
 
+test.each(["A; =1+1", "A;=1+1", 'A;"=1+1"', "A\n-1", "A\r\n-1", "A\t@SUM(1)"])(
+  "within the title %j, a formula stays text in a spreadsheet that separates cells by semicolons or tabs",
+  async (title) => {
+    const [, row = ""] = (await csvOf({ ...play, title })).split(/\r\n(?=1970)/);
+    expect(row.split(/[;\t\r\n]/).filter((cell) => /^["\s]*[=+@-]/.test(cell))).toEqual([]);
+    expect((await jsonOf({ ...play, title }))[0].podcast).toBe(title);
+  },
+);
+
+test.each(["A; B", "A\tB"])(
+  "the title %j stays one cell in a spreadsheet that separates cells by all signs",
+  async (title) => {
+    expect(await csvOf({ ...play, title })).toContain(`,"${title}",`);
+  },
+);
+
 test("a JSON file is an array, also of no plays", async () => {
   expect(await jsonOf()).toEqual([]);
   expect(await jsonOf(play, { ...play, episode: 8 })).toMatchObject([
