@@ -174,7 +174,7 @@ test("a user of the page who reaches another server each time connects an app, b
 test("after a server is killed the others finish its deletions, each exactly once", async () => {
   const { cluster, sql, connect } = await start(3, { deletion_pause: "2s" });
   const user = await cluster.client("ann");
-  const [amount, before] = [200, 20];
+  const [amount, before] = [60, 20];
   await sql("create table done (subscription bigint)");
   // Deletions wait for the lock once some are done: a server is killed between them, however slow the machine is.
   await sql(`create function note() returns trigger language plpgsql as $$ begin
