@@ -9,16 +9,18 @@ type Row = Awaited<ReturnType<typeof listSubscriptions>>[number];
 const listCurrent = async (tx: Tx, user_id: number, present: Row[]): Promise<SyncEntity[]> =>
   (await listEntitiesOf(tx, { user_id }, present)).filter(isCurrent);
 
-const statesIn = (rows: Row[]) => new Map(rows.map((row) => [row.id, stateOf(row)]));
-
-/** Makes entities fit whose subscriptions changed while the draft was off. */
-export async function refreshEntities(tx: Tx, user_id: number): Promise<void> {
+/**
+ * Makes entities fit whose subscriptions changed while the draft was off.
+ * @param isServed whether the draft is on: it tells of all subscriptions, also those that it has not told yet
+ */
+export async function refreshEntities(tx: Tx, user_id: number, isServed: boolean): Promise<void> {
   const present = await listSubscriptions(tx, { user_id });
-  const states = statesIn(present);
-  const refreshed = (await listCurrent(tx, user_id, present)).flatMap((entity) => {
-    const state = states.get(entity.subscription);
-    const fit = state && refreshEntity(entity, state);
-    return fit && fit !== entity ? [fit] : [];
+  const known = new Map((await listCurrent(tx, user_id, present)).map((entity) => [entity.subscription, entity]));
+  const refreshed = present.map(stateOf).flatMap((state) => {
+    const entity = known.get(state.id);
+    if (!entity) return isServed ? [createEntity(state, crypto.randomUUID())] : [];
+    const fit = refreshEntity(entity, state);
+    return fit === entity ? [] : [fit];
   });
   await saveEntities(tx, { user_id }, refreshed);
 }
@@ -33,7 +35,7 @@ export async function keepSyncIds(
   present: Row[],
   old: { subscriptions: Pick<Row, "id" | "guid">[]; entities: SyncEntity[] },
 ): Promise<void> {
-  const states = statesIn(present);
+  const states = new Map(present.map((row) => [row.id, stateOf(row)]));
   for (const { subscription } of await listCurrent(tx, user_id, present)) states.delete(subscription);
   const guids = new Map(old.subscriptions.map(({ id, guid }) => [id, guid]));
   const kept = old.entities.filter(isCurrent).flatMap(({ subscription, sync_id }) => {

@@ -134,13 +134,13 @@ function refuseLink(file: string): void {
 async function renewFile(config: Config, clock: Clock, known: Known): ReturnType<typeof renew> {
   const database = await openFile(config, stagedFile(requireFile(config)));
   try {
-    return await renew(database, clock, known);
+    return await renew(database, clock, known, config.open_podcast_draft === "on");
   } finally {
     await database.close();
   }
 }
 
-function renew(database: Database, clock: Clock, known: Known) {
+function renew(database: Database, clock: Clock, known: Known, hasDraft: boolean) {
   return database.write(async (tx) => {
     const changed_at = (await latestChange(tx, {}))[0]?.at ?? 0;
     const own = (await latestClock(tx, {}))[0]?.clock ?? 0;
@@ -150,7 +150,7 @@ function renew(database: Database, clock: Clock, known: Known) {
     const at = { changed_at: base + count, at: clock.now() };
     await insertRestored(tx, { ...at, ...BY });
     await continueHistory(tx, known, at);
-    for (const { id } of await listUserNames(tx, {})) await refreshEntities(tx, id);
+    for (const { id } of await listUserNames(tx, {})) await refreshEntities(tx, id, hasDraft);
     await renewTables(tx, { base, clock: base + count, ids: DELETIONS });
     for (const token of known.revoked) await revokeToken(tx, token);
     for (const password of known.passwords) await keepPassword(tx, password);

@@ -153,6 +153,17 @@ describe("restoring a backup", () => {
     expect(await subscribed()).toEqual([]);
   });
 
+  test("clients of the draft read when a podcast was subscribed, if they had not read it before the restore", async () => {
+    const subscribed_at = new Date(podkeep.clock.now()).toISOString();
+    await add("a");
+    podkeep.app.config.open_podcast_draft = "on";
+    await podkeep.reopen();
+    podkeep.clock.advance(60_000);
+    const { file } = await backup();
+    await restore(file);
+    expect((await draftClient(podkeep, ann).changes()).map(({ data }) => data)).toMatchObject([{ subscribed_at }]);
+  });
+
   test("an app that follows a guid change since the backup gets the guid that is valid now", async () => {
     const [old = ""] = await add("a");
     const fresh = crypto.randomUUID();
