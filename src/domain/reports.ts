@@ -135,7 +135,7 @@ function mayHaveObeyed(listing: Listing | undefined, holding: Holding | undefine
   return holding?.reported === true || isSent(last, listing, holding);
 }
 
-/** Whether a removal is of what the device has under another URL, or of what is nowhere. */
+/** Whether a removal is of what the device has under another URL, or lacks. */
 function isNothing(
   { feed, feed_url, implied }: Report,
   listing: Listing | undefined,
@@ -144,13 +144,13 @@ function isNothing(
 ): boolean {
   if (added.has(feed)) return true;
   // Apps echo the removals that they received, those of URLs that a subscription left too.
-  if (!listing || (listing.state === "left" && !moved.has(feed))) return true;
+  if (listing?.state === "left" && !moved.has(feed)) return true;
   // An app that ignores the scheme holds one of two spellings that differ in it, and may have changed it without a report.
   const same = habits.ignoresScheme && withoutScheme(holding?.feed_url ?? "") === withoutScheme(feed_url);
   if (!same && holding?.other_url && heldAs(holding.other_url, habits).includes(feed_url)) return true;
   // The device may lack what somebody else has added since the client's last GET, or since it reported it.
   const until = Math.max(toldUntil, holding?.reported ? (holding.reported_at ?? 0) : 0);
-  return implied === true && !isOwn(listing, holding) && listing.changed > until;
+  return implied === true && !isOwn(listing, holding) && (listing?.changed ?? 0) > until;
 }
 
 /** Whether an app that asks its user adds a spelling that its last GET told it to remove: it was queued before. */
@@ -168,7 +168,8 @@ function wasQueued(
 
 /**
  * Whether the client reports again what somebody has reversed without its knowledge: a retry, an upload sent twice, a
- * full sync, an echo. What it reported counts if it did so after what it knew at its last GET, or if it was so then.
+ * full sync, an echo. What it reported counts if it did so after what it knew at its last GET, or if it was so then. The
+ * user's clock stands still between a GET and the upload after it.
  */
 function isRepetition(report: Report, received: string, known: Known): boolean {
   const { feed, feed_url, subscribed } = report;
@@ -178,7 +179,7 @@ function isRepetition(report: Report, received: string, known: Known): boolean {
   const wasSo = wasListed.get(feed) === subscribed;
   // A device that starts from nothing knew nothing: all that it reported, it reported after that.
   const reported_at = holding?.reported_at ?? 0;
-  if (holding?.reported === subscribed) return wasSo || last?.since === 0 || reported_at > knewUntil;
+  if (holding?.reported === subscribed) return wasSo || last?.since === 0 || reported_at >= knewUntil;
   if (holding?.reported === !subscribed) {
     // When it did, the restore of a backup forgot: a change that its user made before the first GET must count.
     if (holding.reported_at === null && last?.own !== false) return false;

@@ -59,6 +59,9 @@ describe("what a device adds after somebody has removed it", () => {
 
   test("is a repetition, if it reported the same after what it knew", () => {
     expect(hearOne(true, removed(1500), held({ reported_at: 1200 }))).toMatchObject({ change: false, resend: true });
+    // The user's clock had not moved since the GET.
+    expect(hearOne(true, removed(1500), held({ reported_at: 1000 }))).toMatchObject({ change: false, resend: true });
+    expect(hearOne(true, removed(1500), held({ reported_at: 999 })).change).toBe(true);
   });
 
   test("is a repetition, if the feed was on the list when its last GET began", () => {
@@ -151,6 +154,15 @@ describe("a removal is no change", () => {
         { ...knownOf(listed(2500), held({ reported_at })), last: null },
       );
     expect([reported(2499).change, reported(2500).change]).toEqual([false, true]);
+  });
+
+  test("of what is nowhere, and it is kept: its retry removes nothing that another app has added meanwhile", () => {
+    const report: Report = { feed: "x", feed_url: X, subscribed: false };
+    const { change, holds } = hear(report, { ...knownOf(listed(0), null), listings: new Map() });
+    expect([change, holds?.reported]).toEqual([false, false]);
+    expect(hearOne(false, listed(3001), holds)).toMatchObject({ change: false, resend: true });
+    const implied = hear({ ...report, implied: true }, { ...knownOf(listed(0), null), listings: new Map() });
+    expect(implied).toMatchObject({ change: false, holds: { reported: false } });
   });
 
   test("of what is removed already", () => {

@@ -284,6 +284,29 @@ test("an upload that is sent again brings nothing back, though it said at first 
   expect(await listDeviceFeeds(podkeep.app, actor, null)).toEqual([]);
 });
 
+const adds = { add: ["https://a.example/rss"], remove: [] };
+const removes = { add: [], remove: ["https://a.example/rss"] };
+test.each([
+  ["adds stays removed", adds, removes, []],
+  ["removes stays", removes, adds, ["https://a.example/rss"]],
+])(
+  "what an app %s, if another app reverses it before the app retries after a GET",
+  async (_, sent, reversed, listed) => {
+    const actor = actAsUser((await podkeep.user()).id, null, "phone");
+    const client = identifyClient(actor, appNamed("Elsewhere", "gpodder"));
+    const upload = (by: Client | null, changes: typeof sent) => uploadFeedChanges(podkeep.app, actor, by, changes);
+    const { timestamp } = await readFeedChanges(podkeep.app, actor, client, { since: 0 });
+    const read = () => readFeedChanges(podkeep.app, actor, client, { since: timestamp });
+    await read();
+    // Its response is lost.
+    await upload(client, sent);
+    await upload(null, reversed);
+    await read();
+    await upload(client, sent);
+    expect((await listDeviceFeeds(podkeep.app, actor, null)).map(({ feed_url }) => feed_url)).toEqual(listed);
+  },
+);
+
 test("an app that takes its own changes for others' is not sent what its whole list has added", async () => {
   const user = await podkeep.user();
   const actor = actAsUser(user.id, null, "laptop");
