@@ -96,6 +96,8 @@ interface Begun {
   rest: Report[][];
   /** What changed after the client knew the list last, if a part needed it. */
   later: LaterChanges | null;
+  /** The user's clock before the first part. */
+  began: Millis;
   /** The user's clock after the part that was applied last. */
   clock: Millis;
 }
@@ -133,7 +135,7 @@ async function applyInParts(
   let begun: Begun = await transact(context, actor, async (user) => {
     const cursor = await beginCursor(user);
     const [first = [], ...rest] = read ?? (await readParts(user));
-    return applyPart(context, user, { cursor, habits, rest, later: null, clock: 0 }, first);
+    return applyPart(context, user, { cursor, habits, rest, later: null, began: user.clock(), clock: 0 }, first);
   });
   for (const part of begun.rest) {
     begun = await transact(context, actor, async (user) => {
@@ -166,18 +168,23 @@ async function splitReports({ tx, user_id }: UserTx, reports: Report[]): Promise
   return inParts(reports, urlOf, ({ feed }) => subscriptions.get(feed) ?? feed);
 }
 
-/** Applies a part of an upload. @returns the upload for the next part */
-async function applyPart(context: Context, user: UserTx, upload: Begun, reports: Report[]): Promise<Begun> {
+/**
+ * Applies a part of an upload, without what the client has reported again since the upload began: an app that gave up
+ * on it may have sent that to another server.
+ * @returns the upload for the next part
+ */
+async function applyPart(context: Context, user: UserTx, upload: Begun, sent: Report[]): Promise<Begun> {
   const { cursor } = upload;
   const before = user.clock();
   const feeds = new Map<string, FeedUrl>();
-  await mapInTurns(reports, ({ feed_url }) => {
+  await mapInTurns(sent, ({ feed_url }) => {
     const url = readFeedUrl(feed_url);
     if ("hash" in url) feeds.set(url.hash, url);
   });
-  const guids = reports.flatMap(({ feed }) => feeds.get(feed)?.computed_guid ?? []);
+  const guids = sent.flatMap(({ feed }) => feeds.get(feed)?.computed_guid ?? []);
   const set = await loadWorkingSet(user, { feeds: [...feeds.keys()], guids });
-  const { known, later } = await readKnown(user, upload, reports, set, feeds);
+  const { known, later } = await readKnown(user, upload, sent, set, feeds);
+  const reports = sent.filter(({ feed }) => (known.holdings.get(feed)?.reported_at ?? 0) <= upload.began);
   // What one report says of the device is known when the next one is heard.
   const holdings = new Map(known.holdings);
   const heard = await mapInTurns(reports, (report) => {

@@ -284,6 +284,21 @@ test("what an app removes while it has no response to a large upload stays remov
   expect(await listOf(user)).toEqual(urls("new").slice(0, -1).sort());
 });
 
+test("what an app removes on another server, while it has no response to a large upload, stays removed", async () => {
+  // A server of its own: uploads of a user wait for each other on one server only.
+  const second: typeof import("../../src/services/device-uploads.ts") = await import(
+    `../../src/services/device-uploads.ts${"?server=2"}`
+  );
+  const user = await podkeep.user();
+  const { actor, client } = deviceOf(user, "phone");
+  const [last = ""] = urls("new").slice(-1);
+  const givesUp = beforeWrites(async (write) => {
+    if (write === 3) await second.uploadFeedChanges(podkeep.app, actor, client, { add: [], remove: [last] });
+  });
+  await uploadFeedChanges(givesUp, actor, client, { add: urls("new"), remove: [] });
+  expect(await listOf(user)).toEqual(urls("new").slice(0, -1).sort());
+});
+
 test("a large list that an app uploads with a new token lacks what its user removed since the one with the old", async () => {
   const user = await podkeep.user();
   const upload = (token: string, list: string[]) => {
