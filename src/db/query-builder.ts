@@ -1,21 +1,14 @@
 // A Kysely that builds and compiles statements, and can't execute them.
-import { type Dialect, DummyDriver, Kysely } from "kysely";
+import { Kysely, PostgresDialect, SqliteDialect } from "kysely";
 import type { Schema } from "./schema.ts";
 
-class RefusingDriver extends DummyDriver {
-  override async acquireConnection(): Promise<never> {
-    throw new Error("This query builder can't execute: pass a statement to Tx.execute");
-  }
+// It would run outside its transaction.
+async function refuse(): Promise<never> {
+  throw new Error("This query builder can't execute: pass a statement to Tx.execute");
 }
 
-/** Compiles for the dialect's engine. Executing a query throws, because it would run outside its transaction. */
-export function createQueryBuilder(dialect: Dialect): Kysely<Schema> {
-  return new Kysely<Schema>({
-    dialect: {
-      createDriver: () => new RefusingDriver(),
-      createAdapter: () => dialect.createAdapter(),
-      createQueryCompiler: () => dialect.createQueryCompiler(),
-      createIntrospector: (db) => dialect.createIntrospector(db),
-    },
+/** Compiles for an engine. Executing a query throws. */
+export const createQueryBuilder = (engine: "sqlite" | "postgres"): Kysely<Schema> =>
+  new Kysely({
+    dialect: engine === "sqlite" ? new SqliteDialect({ database: refuse }) : new PostgresDialect({ pool: refuse }),
   });
-}

@@ -4,7 +4,6 @@
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { basename, join } from "node:path";
-import { BunSqliteDialect } from "kysely-bun-sqlite";
 import { MIGRATION_TABLE } from "../../src/db/migrations/migrate.ts";
 import { createQueryBuilder } from "../../src/db/query-builder.ts";
 import type { Query, Value } from "../../src/db/statement.ts";
@@ -125,7 +124,7 @@ function functionsOf(name: string, value: unknown): [string, Run][] {
 async function statementsOf(run: Run): Promise<Query[]> {
   const queries: Query[] = [];
   const tx = {
-    kysely: createQueryBuilder(new BunSqliteDialect({ database: sqlite })),
+    kysely: createQueryBuilder("sqlite"),
     // A full page first, because the next one can have another statement; a user has no second page of users.
     execute: async (query: Query) => {
       const isFirst = queries.push(query) === 1;

@@ -1,6 +1,5 @@
 // The engine for several servers: one PostgreSQL database, plain transactions, the user's row as the lock.
 import type { Kysely } from "kysely";
-import { PostgresJSDialect } from "kysely-postgres-js";
 import { DomainError, inDoubt, isRefusal } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
@@ -11,7 +10,7 @@ import type { Schema } from "../schema.ts";
 import { type Query, readAnything, type Tx } from "../statement.ts";
 import { WaitingLimit } from "../waiting-limit.ts";
 import { isConflict, isLost, isOutdated, isReadOnly, RETRY_AFTER, sqlStateOf, translate } from "./errors.ts";
-import { connect, Pool, READ, type Row, WRITE } from "./pool.ts";
+import { Pool, READ, type Row, WRITE } from "./pool.ts";
 import { type UpgradeOptions, upgradeDatabase } from "./upgrade.ts";
 
 /** Maximum attempts of a transaction. */
@@ -48,7 +47,7 @@ class PostgresDatabase implements Database {
 
   constructor(private readonly options: PostgresOptions) {
     this.#pool = new Pool(options);
-    this.#kysely = createQueryBuilder(new PostgresJSDialect({ postgres: connect(options, 0) }));
+    this.#kysely = createQueryBuilder("postgres");
   }
 
   read<T>(work: Work<T>, isCurrent?: (tx: Tx, result: T) => Promise<boolean>): Promise<T> {

@@ -1,7 +1,6 @@
 // The embedded engine: one file, a writing connection with group commit, two reading connections.
 import { dirname } from "node:path";
 import type { Kysely } from "kysely";
-import { BunSqliteDialect } from "kysely-bun-sqlite";
 import { codeOf, DomainError, isDiskFull, messageOf } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import { LONGEST_TURN, nextTurn, takeTurns } from "../../turns.ts";
@@ -69,7 +68,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (damagedLog !== null) await retry(() => sqlite.run("pragma wal_checkpoint(truncate)"));
     if (pending) await upgradeFile(sqlite, options);
     if (use === "server" || pending) keepStatistics(sqlite);
-    const kysely = createQueryBuilder(new BunSqliteDialect({ database: sqlite }));
+    const kysely = createQueryBuilder("sqlite");
     const cache = `cache_size = -${cacheFor(sizeOf(file))}`;
     const readers = [await open("query_only = on", cache), await open("query_only = on", cache)];
     // Opens the log, and creates it if it is missing.

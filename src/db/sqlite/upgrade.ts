@@ -1,9 +1,8 @@
 // Migration of a database file: never under a running server, and never without a backup.
-import type { Database as Sqlite } from "bun:sqlite";
+import type { SQLQueryBindings, Database as Sqlite } from "bun:sqlite";
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { Kysely } from "kysely";
-import { BunSqliteDialect } from "kysely-bun-sqlite";
+import { Kysely, SqliteDialect, type SqliteStatement } from "kysely";
 import { DomainError, reasonOf } from "../../errors.ts";
 import { type Migrating, migrate, pendingMigrations, SCHEMA_VERSION } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
@@ -89,10 +88,19 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
   }
 }
 
-// Unlike prepare(), query() keeps its statements and finalizes them when the connection closes.
 function kyselyOn(sqlite: Sqlite): Kysely<Schema> {
-  const database = { prepare: (sql: string) => sqlite.query(sql) } as Sqlite;
-  return new Kysely<Schema>({ dialect: new BunSqliteDialect({ database }) });
+  const prepare = (text: string): SqliteStatement => {
+    // Unlike prepare(), query() keeps its statements and finalizes them when the connection closes.
+    const statement = sqlite.query<unknown, SQLQueryBindings[]>(text);
+    const bind = (values: readonly unknown[]) => values as SQLQueryBindings[];
+    return {
+      reader: statement.columnNames.length > 0,
+      all: (values) => statement.all(...bind(values)),
+      run: (values) => statement.run(...bind(values)),
+      iterate: (values) => statement.iterate(...bind(values)),
+    };
+  };
+  return new Kysely({ dialect: new SqliteDialect({ database: { prepare, close: () => {} } }) });
 }
 
 // Commands never change the schema under a running server. Two commands on a new directory take turns.
