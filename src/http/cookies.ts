@@ -42,17 +42,17 @@ export function readSessionCookies(c: Context<HttpEnv>, shared: Shared, audience
     .slice(0, MOST_OF_NAME);
 }
 
-/** @param maxAge seconds */
+/** @param lifetime milliseconds */
 export function writeSessionCookie(
   c: Context<HttpEnv>,
   shared: Shared,
   audience: Audience,
-  { text, maxAge }: { text: string; maxAge: number },
+  { text, lifetime }: { text: string; lifetime: number },
 ): void {
-  setCookie(c, nameOf(c, shared, audience), text, { ...cookieOptions(c, shared), maxAge });
+  setCookie(c, nameOf(c, shared, audience), text, { ...cookieOptions(c, shared), maxAge: lifetime / 1000 });
 }
 
 /** Has the browser or app forget the session. */
 export function deleteSessionCookie(c: Context<HttpEnv>, shared: Shared, audience: Audience): void {
-  writeSessionCookie(c, shared, audience, { text: "", maxAge: 0 });
+  writeSessionCookie(c, shared, audience, { text: "", lifetime: 0 });
 }

@@ -2,7 +2,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { App } from "../app.ts";
 import { DomainError, isRefusal } from "../errors.ts";
-import { type Actor, requireWrite } from "../services/actor.ts";
+import { requireWrite } from "../services/actor.ts";
 import { type Audience, createSession, endAppSession, readSession, type Session } from "../services/sessions.ts";
 import { type SignedIn, signIn, signInByToken } from "../services/sign-in.ts";
 import { discardBody } from "./body.ts";
@@ -47,7 +47,7 @@ export function requireSignIn(app: App, shared: Shared, options: SignInOptions):
       deleteSessionCookie(c, shared, "app");
     } else if (!session || (device === null && c.get("actor").device !== null)) {
       // What was done before the credential ended is done.
-      await giveSession(c, app, shared, c.get("actor"), "app", check).catch((error) => {
+      await giveSession(c, app, shared, check).catch((error) => {
         if (!isRefusal(error, "unauthorized")) throw error;
       });
     }
@@ -74,20 +74,16 @@ export function endSession(c: Context<HttpEnv>): void {
 /**
  * Begins a session and puts it into a cookie.
  * @param check reads the credential again. What ended it ended the sessions until then, and this one may be later
- * @param browser what signs in to the page, for people
  */
-export async function giveSession(
+async function giveSession(
   c: Context<HttpEnv>,
   app: App,
   shared: Shared,
-  actor: Actor,
-  audience: Audience,
-  check?: () => Promise<unknown>,
-  browser?: string,
+  check: () => Promise<unknown>,
 ): Promise<void> {
-  const { text, lifetime } = await createSession(app, actor, audience, browser);
-  await check?.();
-  writeSessionCookie(c, shared, audience, { text, maxAge: lifetime / 1000 });
+  const begun = await createSession(app, c.get("actor"), "app");
+  await check();
+  writeSessionCookie(c, shared, "app", begun);
 }
 
 /** The session in the request's cookie; null if there is none that is good. */

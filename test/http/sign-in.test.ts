@@ -3,15 +3,16 @@ import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { Hono } from "hono";
 import { openApp } from "../../src/app.ts";
 import { DomainError } from "../../src/errors.ts";
+import { writeSessionCookie } from "../../src/http/cookies.ts";
 import { refuseCrossSite } from "../../src/http/cross-site.ts";
 import type { HttpEnv } from "../../src/http/env.ts";
 import { createForwarded } from "../../src/http/forwarded.ts";
 import type { Shared } from "../../src/http/shared.ts";
-import { BASIC_CHALLENGE, endSession, giveSession, nameDevice, requireSignIn } from "../../src/http/sign-in.ts";
+import { BASIC_CHALLENGE, endSession, nameDevice, requireSignIn } from "../../src/http/sign-in.ts";
 import { createThrottle } from "../../src/http/throttle.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { generatePassphrase, setPassword } from "../../src/services/passwords.ts";
-import { signOutEverywhere } from "../../src/services/sessions.ts";
+import { createSession, signOutEverywhere } from "../../src/services/sessions.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
@@ -45,7 +46,7 @@ function createProtocol({ app }: TestApp): Hono<HttpEnv> {
     return c.body(null, 204);
   });
   routes.get("/page", async (c) => {
-    await giveSession(c, app, shared, await actAsAdmin(app, "ann", "test"), "page");
+    writeSessionCookie(c, shared, "page", await createSession(app, await actAsAdmin(app, "ann", "test"), "page"));
     return c.body(null, 204);
   });
   routes.onError((error, c) => {

@@ -4,12 +4,12 @@ import { matchedRoutes } from "hono/route";
 import type { App } from "../../app.ts";
 import { parseUrl } from "../../domain/url.ts";
 import type { Actor } from "../../services/actor.ts";
-import { endPageSession, type Session } from "../../services/sessions.ts";
-import { readSessionCookies } from "../cookies.ts";
+import { createSession, endPageSession, type Session } from "../../services/sessions.ts";
+import { readSessionCookies, writeSessionCookie } from "../cookies.ts";
 import type { HttpEnv } from "../env.ts";
 import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
-import { findSession, giveSession, sessionOf } from "../sign-in.ts";
+import { findSession, sessionOf } from "../sign-in.ts";
 import { waitInLine } from "../whole-lists.ts";
 import { browserName } from "./browser-name.ts";
 import { readFrame } from "./frame.ts";
@@ -90,7 +90,7 @@ export function pageOf(c: Context<HttpEnv>): string {
   return section === "sign-out" ? "/podcasts" : `/${section}`;
 }
 
-/** Begins a session in this browser, in place of the one it has. @param check as giveSession() has it */
+/** Begins a session in this browser, in place of the one it has. @param check reads the credential again, which may have ended */
 export async function beginSession(
   c: Context<HttpEnv>,
   app: App,
@@ -100,5 +100,7 @@ export async function beginSession(
 ): Promise<void> {
   const old = await findSession(c, app, shared, "page");
   if (old?.id) await endPageSession(app, old.actor, old.id);
-  await giveSession(c, app, shared, actor, "page", check, browserName(c.req.header("User-Agent")));
+  const begun = await createSession(app, actor, "page", browserName(c.req.header("User-Agent")));
+  await check?.();
+  writeSessionCookie(c, shared, "page", begun);
 }
