@@ -11,7 +11,7 @@ import { ClientCursor } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { loadEpisodes, saveEpisodeSet } from "./episode-set.ts";
-import { type FeedHashes, hashMeant } from "./meant-feeds.ts";
+import { hashMeant, type MeantFeeds } from "./meant-feeds.ts";
 import { keepPlays } from "./plays.ts";
 import { transact, type UserTx } from "./transact.ts";
 
@@ -30,7 +30,7 @@ export async function uploadActions(
   sent: EpisodeAction[],
 ): Promise<number> {
   const now = context.clock.now();
-  const hashes: FeedHashes = new Map();
+  const meant: MeantFeeds = { client, hashes: new Map() };
   let upload: Upload | undefined;
   let start = 0;
   do {
@@ -40,7 +40,7 @@ export async function uploadActions(
       const begun = upload ?? (await beginUpload(user, client, now));
       const arrival = { ...begun.arrival, stamp: user.nextTimestamp };
       const actions = client ? batch.map((one) => understandAction(one, client.habits, arrival)) : batch;
-      const added = await addActions(user, client, actions, arrival, hashes);
+      const added = await addActions(user, meant, actions, arrival);
       await saveEpisodeSet(user, added.set);
       await keepPlays(user, client, added.arrived, arrival, context);
       const clock = user.clock();
@@ -86,13 +86,12 @@ async function beginUpload(user: UserTx, client: Client | null, now: number) {
  */
 export async function addActions(
   user: UserTx,
-  client: Client | null,
+  meant: MeantFeeds,
   sent: EpisodeAction[],
   arrival: Arrival,
-  hashes: FeedHashes,
   set = new EpisodeSet([], user.nextEpisode),
 ) {
-  const { named, taken } = await loadNamed(user, client, sent, hashes, set);
+  const { named, taken } = await loadNamed(user, meant, sent, set);
   // An app drops what it has of a URL that the subscription left, so it is sent its own actions on that too.
   const arrived = named.map(({ action, podcast, isLeft }) =>
     set.add(podcast, action, isLeft ? { ...arrival, client: null } : arrival),
@@ -111,13 +110,12 @@ type Naming = Pick<EpisodeAction, "feed_url" | "episode_url" | "guid">;
 /** Loads the episodes that are named into a set, and finds the podcast of each. @returns `taken` as addActions() does */
 export async function loadNamed<Action extends Naming>(
   user: UserTx,
-  client: Client | null,
+  meant: MeantFeeds,
   sent: Action[],
-  hashes: FeedHashes,
   set: EpisodeSet,
 ) {
-  await hashMeant(user, client, new Set(sent.map(({ feed_url }) => feed_url)), hashes);
-  const { named, taken } = await findPodcasts(user, sent, hashes);
+  await hashMeant(user, meant, new Set(sent.map(({ feed_url }) => feed_url)));
+  const { named, taken } = await findPodcasts(user, meant, sent);
   const wanted = named.flatMap(({ action: { guid, episode_url: url }, podcast, waiting }) =>
     [podcast.podcast, ...waiting].map((one) => ({ podcast: one, guid, url })),
   );
@@ -140,7 +138,7 @@ const MOST_LOOKS = 60_000;
  * Finds the podcasts of actions, and leaves out those whose feed URL is not valid. If an episode's URL says which one is
  * meant, `waiting` is where the episode was before any list had it.
  */
-async function findPodcasts<Action extends Naming>(user: UserTx, sent: Action[], hashes: FeedHashes) {
+async function findPodcasts<Action extends Naming>(user: UserTx, { hashes }: MeantFeeds, sent: Action[]) {
   const { tx, user_id } = user;
   const valid = sent.flatMap((action) => {
     const feed = hashes.get(action.feed_url);

@@ -33,15 +33,17 @@ export async function findMeant<Sent extends { feed: string; feed_url: string }>
   });
 }
 
-/** Hashes of the feeds that valid URLs mean. */
-export type FeedHashes = Map<string, string>;
+/** Whom an upload is from, and the hashes of the feeds that valid URLs mean in it, as far as they were asked for. */
+export interface MeantFeeds {
+  client: Client | null;
+  hashes: Map<string, string>;
+}
 
-/** Adds those that are not there. */
+/** Adds the hashes that are not there. */
 export async function hashMeant(
   user: UserTx,
-  client: Client | null,
+  { client, hashes }: MeantFeeds,
   urls: ReadonlySet<string>,
-  hashes: FeedHashes,
 ): Promise<void> {
   const feeds = [...urls].flatMap((feed_url) => {
     const feed = hashes.has(feed_url) ? null : readFeedHash(feed_url);

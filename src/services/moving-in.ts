@@ -12,7 +12,7 @@ import { isDeviceId, listDevices, saveDevice } from "./devices.ts";
 import { saveEpisodeSet } from "./episode-set.ts";
 import { addActions, BATCH, loadNamed } from "./episode-uploads.ts";
 import { type ImportResult, importFeeds, withoutUrl } from "./imports.ts";
-import type { FeedHashes } from "./meant-feeds.ts";
+import type { MeantFeeds } from "./meant-feeds.ts";
 import { asPart } from "./parts.ts";
 import { copyPlays, findNewPlays, keepPlays, oldestKept } from "./plays.ts";
 import { rehearse, transact, type UserTx } from "./transact.ts";
@@ -60,7 +60,7 @@ export async function moveIn(
   const devices = await next(addDevices(context, actor, moving.devices, dry_run));
   const now = context.clock.now();
   const rehearsed = new EpisodeSet([], () => 0);
-  const copy: Copy = { actor, dry_run, hashes: new Map(), now, rehearsed };
+  const copy: Copy = { actor, dry_run, meant: { client: null, hashes: new Map() }, now, rehearsed };
   const batches = inBatches(moving, now);
   const plays = pastPlays(context, moving, now);
   const all = batches.reduce((sum, { actions }) => sum + actions.length, plays.length);
@@ -133,7 +133,7 @@ async function addDevices(context: Context, actor: Actor, devices: MovingDevice[
 interface Copy {
   actor: Actor;
   dry_run: boolean;
-  hashes: FeedHashes;
+  meant: MeantFeeds;
   now: number;
   /** What the batches of a dry run would have stored. */
   rehearsed: EpisodeSet;
@@ -141,10 +141,10 @@ interface Copy {
 
 /** @returns how many are new */
 async function copyActions(context: Context, copy: Copy, { actions, isTimed }: Batch): Promise<number> {
-  const { actor, dry_run, hashes, rehearsed } = copy;
+  const { actor, dry_run, meant, rehearsed } = copy;
   const read = async (user: UserTx, set?: EpisodeSet) => {
     const arrival = arrivalOf(copy, user);
-    return { arrival, ...(await addActions(user, null, actions, arrival, hashes, set)) };
+    return { arrival, ...(await addActions(user, meant, actions, arrival, set)) };
   };
   const { arrived, taken } = dry_run
     ? await rehearse(context, actor, (user) => read(user, rehearsed))
@@ -161,15 +161,16 @@ async function copyActions(context: Context, copy: Copy, { actions, isTimed }: B
 
 /** @returns how many are new */
 async function storePlays(context: Context, copy: Copy, plays: Moving["plays"]): Promise<number> {
-  const { actor, dry_run, hashes } = copy;
+  const { actor, dry_run, meant } = copy;
   const client = clientOf(actor);
   const read = async (user: UserTx) => {
     const set = new EpisodeSet([], user.nextEpisode);
-    const { named, taken } = await loadNamed(user, null, plays, hashes, set);
-    const meant = named.map(({ action, podcast }) => {
+    const { named, taken } = await loadNamed(user, meant, plays, set);
+    const recognized = named.map(({ action, podcast }) => {
       return { action, episode: set.recognize(podcast.podcast, action.guid, action.episode_url) };
     });
-    const found = meant.flatMap(({ action, episode }) => {
+    // A later one may have shown that two episodes are one.
+    const found = recognized.flatMap(({ action, episode }) => {
       const { begun_at, sent_at: ended_at, started, position, total } = normalizeAction(action);
       return episode ? { episode: set.present(episode).id, client, begun_at, ended_at, started, position, total } : [];
     });
