@@ -3,7 +3,6 @@ import type { Tx } from "../db/statement.ts";
 import type { ToldAction } from "../domain/episode-actions.ts";
 import { numberOf, waitingPodcast } from "../domain/episode-set.ts";
 import { readFeedHash } from "../domain/feed-url.ts";
-import type { SyncWindow } from "../domain/sync-window.ts";
 import {
   anyArrived,
   findLaterArrival,
@@ -73,8 +72,15 @@ export async function readActions(
       return rows.length > 0 ? { isNews: true } : null;
     },
   });
-  const pages = found ? streamActions(context, user_id, identified, client, query, window) : null;
-  return { timestamp: window.given, pages };
+  const arrivals = {
+    user_id,
+    start: window.start,
+    // What arrives again while everything is read comes twice rather than later: who asks for everything may not ask again.
+    end: query.since === 0 ? Number.MAX_SAFE_INTEGER : window.clock,
+    client: exceptOwn(identified, window.own),
+    limit: PAGE,
+  };
+  return { timestamp: window.given, pages: found ? streamActions(context, client, query, arrivals) : null };
 }
 
 /** The client whose own actions are left out. */
@@ -82,20 +88,15 @@ const exceptOwn = (client: Client | null, own: boolean) => (client && !own ? num
 
 async function* streamActions(
   { database }: Context,
-  user_id: number,
-  identified: Client | null,
   client: Client | null,
-  { since, feed_url, aggregated }: ActionQuery,
-  { start, own, clock }: SyncWindow,
+  { feed_url, aggregated }: ActionQuery,
+  { start, ...arrivals }: Arrivals,
 ): AsyncGenerator<ToldAction[]> {
-  const except = exceptOwn(identified, own);
-  // What arrives again while everything is read comes twice rather than later: who asks for everything may not ask again.
-  const end = since === 0 ? Number.MAX_SAFE_INTEGER : clock;
+  const { user_id } = arrivals;
   const readPage = (after: number) =>
     database.read(async (tx) => {
-      const arrivals = { user_id, start: after, end, client: except, limit: PAGE };
       const read = feed_url === null ? readAll : readOf(await findPodcast(tx, user_id, feed_url));
-      const { rows, to } = await read(tx, arrivals, aggregated);
+      const { rows, to } = await read(tx, { start: after, ...arrivals }, aggregated);
       return { rows, to, write: await findWriter(tx, user_id, client, rows) };
     });
   for (let after: number | null = start; after !== null; ) {
