@@ -21,22 +21,26 @@ const RETRY = 30 * 60 * 1000;
 
 const Failed = z.object({ error: z.object({ message: z.string() }) });
 
+interface ScheduleOptions {
+  /** Why the database's files are not those that the server uses; null if they are. */
+  findLoss(): string | null;
+  /** Called after each failure. */
+  failed(): void;
+  /** Milliseconds until one that failed is tried again. */
+  pause?: number;
+}
+
 /**
  * Makes backups by the schedule, again after a failure, and one now if the last was missed while the server was off. None
  * is made if that one is there: a clock that begins in 1970 meets all times of the schedule when it is set right.
  * @param program the arguments that start this program
- * @param findLoss why the database's files are not those that the server uses; null if they are
- * @param failed called after each failure
- * @param pause milliseconds until one that failed is tried again
  * @returns the function that ends it
  */
 export function scheduleBackups(
   config: Config,
   program: string[],
   log: Logger,
-  findLoss: () => string | null,
-  failed: () => void,
-  pause = RETRY,
+  { findLoss, failed, pause = RETRY }: ScheduleOptions,
 ): () => void {
   if (config.backup_schedule === undefined) return () => {};
   const ended = new AbortController();

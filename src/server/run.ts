@@ -70,8 +70,10 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
     const signal = receiveSignal(log);
     opened.resolve({ app, http: createHttp(app, feedFinder(app)) });
     app.worker.start();
-    const backupFailed = () => metrics?.metrics.backupFailed();
-    const endBackups = scheduleBackups(config, options.program, log, () => app.database.findLoss(), backupFailed);
+    const endBackups = scheduleBackups(config, options.program, log, {
+      findLoss: () => app.database.findLoss(),
+      failed: () => metrics?.metrics.backupFailed(),
+    });
     const lookups = await startLookups(app);
     const endPruning = startPruning(app);
     const endWatch = watchFiles(app);

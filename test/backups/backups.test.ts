@@ -153,7 +153,11 @@ describe("making a backup", () => {
     writeFileSync(inDirectory("backups"), "in place of the disk");
     const config = { ...podkeep.app.config, backup_schedule: "30 3 * * *" };
     const failed = Promise.withResolvers<void>();
-    const end = scheduleBackups(config, PROGRAM, silentLogger, () => null, failed.resolve, 10);
+    const end = scheduleBackups(config, PROGRAM, silentLogger, {
+      findLoss: () => null,
+      failed: failed.resolve,
+      pause: 10,
+    });
     await failed.promise;
     rmSync(inDirectory("backups"));
     await until(() => existsSync(inDirectory("backups")) && namesIn().some((name) => name.endsWith(".db")));
