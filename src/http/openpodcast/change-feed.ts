@@ -68,8 +68,8 @@ export function serveChangeFeed(api: OpenAPIHono<HttpEnv>, app: App, shared: Sha
       const next = changes.next && writeCursor(changes.next);
       const start = remembered && writeCursor(remembered);
       setETag(c, changes.clock, (next || start ? `.${next ?? ""}` : "") + (start ? `.${start}` : ""));
-      const url = forwarded.baseUrlOf(c) + c.req.path;
-      return c.json(writePage(changes, page, per_page, url, c.req.query("since"), next), 200);
+      const asked = { url: forwarded.baseUrlOf(c) + c.req.path, since: c.req.query("since"), page, per_page };
+      return c.json(writePage(changes, asked, next), 200);
     },
   );
 }

@@ -76,14 +76,13 @@ export function writePatched(state: SubscriptionState, path: string, patch: Subs
   };
 }
 
+/** @param asked the request's URL, its `since` as it was sent, and the page @param next cursor of the next page */
 export function writePage(
   { total, items, previous }: ChangePage,
-  page: number,
-  per_page: number,
-  url: string,
-  since: string | undefined,
+  asked: { url: string; since: string | undefined; page: number; per_page: number },
   next: string | null,
 ): Subscriptions {
+  const { url, since, page, per_page } = asked;
   const start = `${url}?${since ? `since=${encodeURIComponent(since)}&` : ""}`;
   const link = (number: number) => `${start}page=${number}&per_page=${per_page}`;
   return {
