@@ -146,7 +146,7 @@ interface KnownNetworkTable {
 }
 
 /** An app's session that its user ended before it expired. */
-export interface EndedSessionTable {
+interface EndedSessionTable {
   user_id: number;
   /** SHA-256 of the session's text, in hex. */
   session_hash: string;
@@ -251,7 +251,7 @@ interface HoldingTable {
 }
 
 /** A spelling of a feed URL that the server had before, or that an app used (src/domain/spellings.ts). */
-export interface SpellingTable {
+interface SpellingTable {
   user_id: number;
   feed: string;
   feed_url: string;

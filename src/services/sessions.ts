@@ -3,7 +3,7 @@
 import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
 import { deleteUserLinks } from "../store/connect-links.ts";
-import { deleteEndedSessions, deleteOldEndedSessions, findBasis, insertEndedSession } from "../store/ended-sessions.ts";
+import { addEndedSessions, deleteEndedSessions, deleteOldEndedSessions, findBasis } from "../store/ended-sessions.ts";
 import { deleteUserFlows } from "../store/login-flows.ts";
 import {
   deleteExpiredPageSessions,
@@ -144,7 +144,7 @@ export async function endPageSession({ database }: Context, { user_id }: Actor, 
 /** Ends a session of an app. */
 export async function endAppSession(context: Context, { actor, hash, expires_at }: Session): Promise<void> {
   await transactAsReader(context, actor, async ({ tx, user_id }) => {
-    await insertEndedSession(tx, { user_id, session_hash: hash, expires_at });
+    await addEndedSessions(tx, { user_id }, [{ session_hash: hash, expires_at }]);
     await deleteOldEndedSessions(tx, { user_id, kept: MOST_ENDED });
   });
 }

@@ -1,8 +1,7 @@
 // Statements on sessions of apps that were ended before they expired.
 import { sql } from "kysely";
-import type { EndedSessionTable } from "../db/schema.ts";
-import { statement, type ValuesOf } from "../db/statement.ts";
-import { deleteAllBut, deleteRowsOf } from "./rows.ts";
+import { statement } from "../db/statement.ts";
+import { addRows, deleteAllBut, deleteRowsOf } from "./rows.ts";
 import type { findTokenById } from "./tokens.ts";
 
 type Found = Awaited<ReturnType<typeof findTokenById>>[number];
@@ -24,12 +23,7 @@ export const findBasis = statement(
       where users.public_id in (${p.public_id})`,
 );
 
-export const insertEndedSession = statement((db, p: ValuesOf<EndedSessionTable>) =>
-  db
-    .insertInto("ended_sessions")
-    .values({ user_id: p.user_id, session_hash: p.session_hash, expires_at: p.expires_at })
-    .onConflict((conflict) => conflict.columns(["user_id", "session_hash"]).doNothing()),
-);
+export const addEndedSessions = addRows("ended_sessions", ["user_id"]);
 
 /** Deletes all but the `kept` that expire last. None is deleted by the time: the clock may be ahead for a while. */
 export const deleteOldEndedSessions = deleteAllBut("ended_sessions", sql`expires_at desc`);

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { FeedLookupTable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx, type ValuesOf } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { columnOf, pick, saveRows } from "./rows.ts";
+import { addRows, columnOf, pick, saveRows } from "./rows.ts";
 
 type Feed = { feed: string };
 
@@ -60,12 +60,7 @@ export const insertLookups = bulkStatement(
       .onConflict((conflict) => conflict.column("feed").doNothing()),
 );
 
-export const insertFollowers = bulkStatement((db, p: Owner, rows: Feed[]) =>
-  db
-    .insertInto("feed_followers")
-    .values(rows.map(({ feed }) => ({ feed, user_id: p.user_id })))
-    .onConflict((conflict) => conflict.columns(["feed", "user_id"]).doNothing()),
-);
+export const insertFollowers = addRows("feed_followers", ["user_id"]);
 
 /** Users who are, or were, subscribed to a feed, in the order of their ids. */
 export const listFollowers = statement((db, p: { feed: string; after: number; limit: number }) =>

@@ -83,6 +83,14 @@ export const insertRows = <Of extends Name, Shared extends keyof Schema[Of] & st
     insertInto(name, columnsOf(name), withShared(name, shared, p, rows)),
   );
 
+/** Makes a function that inserts rows. Those that exist stay as they are. */
+export const addRows = <Of extends Name, Shared extends keyof Schema[Of] & string>(name: Of, shared: Shared[]) =>
+  bulkStatement((_, p: Fields<Of, Shared>, rows: Fields<Of, Exclude<keyof Schema[Of], Shared>>[]) => {
+    const { key }: Table<Values> = tables[name];
+    const insert = insertInto(name, columnsOf(name), withShared(name, shared, p, rows));
+    return sql<never>`${insert} on conflict (${refs(key)}) do nothing`;
+  });
+
 /** Makes a function that inserts rows. Those that exist get all new fields. */
 export const saveRows = <
   Of extends Name,

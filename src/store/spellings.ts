@@ -1,8 +1,8 @@
 // Statements on former spellings of feeds.
 import { sql } from "kysely";
-import type { Owner, SpellingTable } from "../db/schema.ts";
+import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
-import { columnOf } from "./rows.ts";
+import { addRows, columnOf } from "./rows.ts";
 
 export const findSpellings = bulkStatement((db, p: Owner, rows: { feed: string }[]) =>
   db
@@ -18,12 +18,7 @@ export const listSpellings = statement((db, p: Owner) =>
 );
 
 /** Inserts spellings that are new. */
-export const saveSpellings = bulkStatement((db, p: Owner, rows: Omit<SpellingTable, "user_id">[]) =>
-  db
-    .insertInto("spellings")
-    .values(rows.map((row) => ({ user_id: p.user_id, feed: row.feed, feed_url: row.feed_url, until: row.until })))
-    .onConflict((conflict) => conflict.columns(["user_id", "feed", "feed_url", "until"]).doNothing()),
-);
+export const saveSpellings = addRows("spellings", ["user_id"]);
 
 /** Feed URLs of the user's subscriptions that have percent-encoded text. */
 export const listEncoded = statement((db, p: Owner) =>
