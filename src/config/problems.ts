@@ -72,7 +72,7 @@ const DIRECTORIES: SettingName[] = ["data_dir", "backup_dir"];
 
 /** What is wrong with the lines of a service's settings file. */
 function findMistakes({ path, variables, ignored = [] }: SettingsFile): string[] {
-  const exported = ignored.map((name) => `${path}: systemd ignores "export ${name}=…"; remove the word export`);
+  const unread = ignored.map((what) => `${path}: systemd ignores ${what}`);
   const relative = DIRECTORIES.map(envNameOf).flatMap((name) => {
     const value = variables[name];
     if (!value || isAbsolute(value)) return [];
@@ -80,7 +80,7 @@ function findMistakes({ path, variables, ignored = [] }: SettingsFile): string[]
   });
   const open = Object.keys(variables).filter((name) => variables[name]?.includes("\n"));
   const unclosed = open.map((name) => `${path}: the value of ${name} goes on in the next line; close its quote`);
-  return [...findStrays(variables).map((stray) => `${path}: ${stray}`), ...exported, ...relative, ...unclosed];
+  return [...findStrays(variables).map((stray) => `${path}: ${stray}`), ...unread, ...relative, ...unclosed];
 }
 
 /** Variables of install.sh, which may still be set in the shell. */

@@ -23,7 +23,7 @@ export type Environment = Record<string, string | undefined>;
 export interface SettingsFile {
   path: string;
   variables: Environment;
-  /** Variables that systemd does not take from it. */
+  /** What systemd does not take from it, and what to do. */
   ignored?: string[];
 }
 

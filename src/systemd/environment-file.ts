@@ -19,9 +19,13 @@ export function parseEnvironmentFile(text: string): Record<string, string> {
   return variables;
 }
 
-/** Variables in lines for shells, `export NAME=value`, which systemd ignores. */
-export const findExported = (text: string): string[] =>
-  [...text.matchAll(/^[ \t]*export[ \t]+(\w+)[ \t]*=/gm)].map(([, name = ""]) => name);
+/** What systemd ignores though an assignment is meant, and what to do: lines for shells, and a line after a byte order mark. */
+export const findIgnored = (text: string): string[] =>
+  [...text.matchAll(/^(?:(\uFEFF[ \t]*)|[ \t]*export[ \t]+)(\w+)[ \t]*=/gm)].map(([, mark, name]) =>
+    mark
+      ? `"${name}=…" after a byte order mark; save the file as UTF-8 without BOM`
+      : `"export ${name}=…"; remove the word export`,
+  );
 
 /** Sets variables in the text of a file, at their place or at its end, and leaves all else. */
 export function setVariables(text: string, variables: Record<string, string>): string {

@@ -4,7 +4,7 @@ import { ownPlace, SYSTEM_PLACE } from "../config/service.ts";
 import { envNameOf } from "../config/setting-list.ts";
 import type { Flags, SettingsFile } from "../config/settings.ts";
 import { DomainError, reasonOf } from "../errors.ts";
-import { findExported, parseEnvironmentFile } from "./environment-file.ts";
+import { findIgnored, parseEnvironmentFile } from "./environment-file.ts";
 import { DATA_DIRECTORY } from "./unit.ts";
 
 /** The service that a command works on. */
@@ -43,7 +43,7 @@ function namesData({ data_dir, database_url }: Flags): boolean {
 function readSettings(path: string): SettingsFile {
   try {
     const text = existsSync(path) ? readFileSync(path, "utf8") : "";
-    return { path, variables: parseEnvironmentFile(text), ignored: findExported(text) };
+    return { path, variables: parseEnvironmentFile(text), ignored: findIgnored(text) };
   } catch (error) {
     throw new DomainError("config", `${path} can't be read: ${reasonOf(error)}`, { cause: error });
   }
