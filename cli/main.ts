@@ -2,6 +2,7 @@
 // The program: runs one command, with an exit code.
 import { CommanderError } from "commander";
 import { READ_FILE } from "../src/config/program.ts";
+import { printableLines } from "../src/domain/printable.ts";
 import { DomainError, type ErrorCode, reasonOf } from "../src/errors.ts";
 import { COMPLETE } from "./commands/completion.ts";
 import { createProgram } from "./program.ts";
@@ -53,7 +54,7 @@ async function runCommand(args: string[], json: boolean): Promise<number> {
       help += text;
     },
     writeErr: (text: string) => {
-      complaint += cutMiddle(reword(text));
+      complaint += printableLines(cutMiddle(reword(text)));
     },
   };
   try {

@@ -2,7 +2,7 @@
 import { fstatSync, statSync, writeSync } from "node:fs";
 import type { Command } from "commander";
 import { colorsOf } from "../../src/colors.ts";
-import { printable, printableJson } from "../../src/domain/printable.ts";
+import { printable, printableJson, printableLines } from "../../src/domain/printable.ts";
 import { codeOf, DomainError, reasonOf } from "../../src/errors.ts";
 
 export const wantsJson = (command: Command): boolean => command.optsWithGlobals()["json"] === true;
@@ -35,8 +35,7 @@ export async function write(text: string, to = STDOUT): Promise<boolean> {
 }
 
 /** Lines of a file for standard output: on a terminal with spaces in place of what could steer it. */
-export const fileForOutput = (text: string): string =>
-  process.stdout.isTTY ? text.split("\n").map(printable).join("\n") : text;
+export const fileForOutput = (text: string): string => (process.stdout.isTTY ? printableLines(text) : text);
 
 /** Milliseconds until a full pipe is tried again. */
 const PAUSE = 1;

@@ -6,6 +6,9 @@ const STEERING = /[\p{Cc}\p{Cf}]/gu;
 /** For a terminal: with spaces in place of what could steer it. */
 export const printable = (text: string): string => text.replace(STEERING, " ");
 
+/** The same line by line. */
+export const printableLines = (text: string): string => text.split("\n").map(printable).join("\n");
+
 /** JSON for a terminal, on several lines with `space`: what could steer it is escaped, so the value is the same. */
 export const printableJson = (value: unknown, space?: number): string =>
   JSON.stringify(value, null, space).replace(STEERING, (found) => (found === "\n" ? found : escapeUnits(found)));

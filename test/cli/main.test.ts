@@ -95,6 +95,20 @@ describe("without a change, on one database,", () => {
   });
 });
 
+test("wrong usage is reported without the control characters of the arguments, which could steer the terminal", async () => {
+  const typed = "\x1b[31mred\x07\u202e";
+  for (const args of [
+    ["user", typed],
+    [typed],
+    ["user", "list", `--${typed}`],
+    ["token", "issue", "ann", "--scope", typed],
+  ]) {
+    const { code, err } = await program.run(args);
+    expect([code, err]).toEqual([2, expect.stringMatching(/^error: .* \[31mred {2}.*\n(Usage|\().*/)]);
+    expect(err.replaceAll("\n", "")).not.toMatch(/\p{C}/u);
+  }
+});
+
 test("a command in a directory without a database says so and creates none", async () => {
   const fresh = openFreshProgram();
   const ran = await fresh.run(["user", "list"]);
