@@ -1,9 +1,9 @@
 // The data directory: its rights, its mode, and the owners of the files in it.
-import { accessSync, constants, lstatSync, readdirSync, statSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Location } from "../config/location.ts";
 import { quote } from "../config/shell.ts";
-import { WITH_RIGHTS } from "../db/sqlite/directory-lock.ts";
+import { lockIn, WITH_RIGHTS } from "../db/sqlite/directory-lock.ts";
 import { adviseOnFlag, adviseOnRights, isOwn } from "../db/sqlite/directory-owner.ts";
 import { linkTarget } from "../db/sqlite/file.ts";
 import { findNetwork } from "../db/sqlite/file-system.ts";
@@ -69,9 +69,24 @@ export function checkDataDirectory(directory: string, file: string): Finding {
   const network = findNetwork(directory);
   if (network) return warning(ABOUT, network, "Move it to a local disk");
   if (((mode | (statSync(file, { throwIfNoEntry: false })?.mode ?? 0)) & 0o077) !== 0) {
-    return warning(ABOUT, `other accounts can read ${directory}`, `chmod -R go= ${quote(directory)}`);
+    const advice = keepsModes(directory)
+      ? `chmod -R go= ${quote(directory)}`
+      : `chmod has no effect on this disk: mount it with uid=${uid},gid=${gid},umask=077`;
+    return warning(ABOUT, `other accounts can read ${directory}`, advice);
   }
   return ok(ABOUT, `${directory}, private to its owner`);
+}
+
+/** Whether chmod has an effect in the directory: FAT, exFAT and NTFS give all files the mode of their mount. */
+function keepsModes(directory: string): boolean {
+  const lock = lockIn(directory);
+  if (!existsSync(lock)) return true;
+  try {
+    chmodSync(lock, 0o600);
+    return (statSync(lock).mode & 0o077) === 0;
+  } catch {
+    return false;
+  }
 }
 
 /** Root's directory at the top of a disk, for what fsck finds. */

@@ -11,6 +11,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -19,6 +20,7 @@ import { readConfig } from "../../src/config/settings.ts";
 import { checkBackups, checkNewestBackup } from "../../src/doctor/backups.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { checkPort } from "../../src/doctor/port.ts";
+import { CAN_TRACE, inject } from "../faults/strace.ts";
 import { installOn } from "../support/start-server.ts";
 
 /** Accounts that need not exist. */
@@ -51,6 +53,25 @@ test("a command that fixes a directory is ready to paste, also if its path has s
     advice: `chmod -R go= "${directory.replace("$", "\\$")}"`,
   });
 });
+
+test.skipIf(!CAN_TRACE)(
+  "where chmod has no effect, as on FAT, the doctor says how to mount the disk instead",
+  async () => {
+    const podkeep = installOn(directory);
+    await podkeep.user("ann");
+    chmodSync(directory, 0o755);
+    chmodSync(join(directory, "podkeep.lock"), 0o755);
+    const { argv, env } = await podkeep.command(["doctor", "--port", "0", "--json"]);
+    const doctor = Bun.spawn([...inject(["chmod,fchmodat:retval=0"], []), ...argv], { env, stdin: "ignore" });
+    const { uid, gid } = statSync(directory);
+    expect(JSON.parse(await doctor.stdout.text())).toContainEqual({
+      about: "data directory",
+      state: "warning",
+      detail: `other accounts can read ${directory}`,
+      advice: `chmod has no effect on this disk: mount it with uid=${uid},gid=${gid},umask=077`,
+    });
+  },
+);
 
 test.skipIf(!isRoot)(
   "a file of another account in the data directory is a problem, with the command that fixes it",

@@ -22,6 +22,9 @@ export const WITH_RIGHTS = "Run this with sudo, or as the account of the server"
 /** What a process does with a data directory. */
 export type DirectoryUse = keyof typeof BEGIN;
 
+/** The file that is locked: private to its owner. */
+export const lockIn = (directory: string) => join(directory, "podkeep.lock");
+
 /**
  * Locks the directory, which is created if it is missing. Until it is unlocked, root works as its owner, as a server to
  * its end. Returns the function that unlocks it.
@@ -30,7 +33,7 @@ export type DirectoryUse = keyof typeof BEGIN;
  */
 export function lockDirectory(directory: string, use: DirectoryUse): () => void {
   const becomeRoot = becomeOwnerOf(directory);
-  const file = join(directory, "podkeep.lock");
+  const file = lockIn(directory);
   let lock: Sqlite | undefined;
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
