@@ -4,6 +4,7 @@ import { isCompiled } from "../../src/config/program.ts";
 import { ownPlace, type Place, SYSTEM_PLACE } from "../../src/config/service.ts";
 import { envNameOf, isSecret, settingNames } from "../../src/config/setting-list.ts";
 import { DomainError } from "../../src/errors.ts";
+import { hasUsers } from "../../src/services/users.ts";
 import {
   describeStep,
   installSteps,
@@ -18,6 +19,7 @@ import { readServiceStatus } from "../../src/systemd/status.ts";
 import { FIRST_STEP } from "../first-step.ts";
 import { addSettings, flagsOf, SERVE_SETTINGS } from "../flags.ts";
 import { layPairs, printResult } from "../terminal/output.ts";
+import { withApp } from "../with-app.ts";
 import { mask } from "./config.ts";
 
 interface Options {
@@ -41,7 +43,7 @@ export function addServiceCommands(program: Command): void {
 
   const uninstall = add("uninstall", "Stop and remove the service; keep its data and settings")
     .option(...dryRunOption)
-    .action((options: Options) => carryOut(uninstall, uninstallSteps(placeOf(options)), ""));
+    .action((options: Options) => carryOut(uninstall, uninstallSteps(placeOf(options))));
 
   const status = add("status", "Show the state of the service").action((options: Options) =>
     printStatus(status, placeOf(options)),
@@ -51,16 +53,23 @@ export function addServiceCommands(program: Command): void {
 async function install(command: Command, options: Options): Promise<void> {
   const place = placeOf(options);
   const steps = installSteps({ place, flags: flagsOf(command), executable: isCompiled() ? process.execPath : null });
-  await carryOut(
-    command,
-    steps,
-    `The service runs. Create a user: ${place.isOwn ? "" : "sudo "}podkeep ${FIRST_STEP}`,
-    undoSteps(steps, place),
-  );
+  const next = async () => {
+    // The service may have been installed before, or over data.
+    const ready = await withApp(command, hasUsers).catch(() => false);
+    const advice = ready ? "" : ` Create a user: ${place.isOwn ? "" : "sudo "}podkeep ${FIRST_STEP}`;
+    return `\nThe service runs.${advice}`;
+  };
+  await carryOut(command, steps, { undo: undoSteps(steps, place), next });
 }
 
-/** @param next what to do after that @param undo steps that are taken if one fails */
-async function carryOut(command: Command, steps: Step[], next: string, undo: Step[] = []): Promise<void> {
+interface Around {
+  /** Steps that are taken if one fails. */
+  undo?: Step[];
+  /** Says what to do after them. */
+  next?: () => Promise<string>;
+}
+
+async function carryOut(command: Command, steps: Step[], { undo = [], next }: Around = {}): Promise<void> {
   const options = command.opts<Options>();
   const { dryRun } = options;
   const place = placeOf(options);
@@ -72,7 +81,7 @@ async function carryOut(command: Command, steps: Step[], next: string, undo: Ste
   const shown = steps.map(withoutSecrets);
   const lines = shown.map((step) => describeStep(step, dryRun === true));
   lines.push(...warnings.map((warning) => `warning: ${warning}`));
-  if (next && !dryRun) lines.push("", next);
+  if (next && !dryRun) lines.push(await next());
   await printResult(command, { dry_run: dryRun === true, steps: shown, warnings }, () => lines.join("\n"));
 }
 

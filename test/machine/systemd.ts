@@ -99,6 +99,13 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     expect(machine.root("find", "/root", "/home", "-name", "podkeep*").out).toBe("");
   });
 
+  test("a second install, such as for another setting, does not ask for a first user", () => {
+    const said = podkeep("service", "install", "--host", "0.0.0.0");
+    expect(said).toContain("The service runs.");
+    expect(said).not.toContain("user create");
+    expect(strangers()).toBe("");
+  });
+
   test("without sudo a command says to use it, and creates no other database", () => {
     const ran = machine.admin("podkeep", "user", "create", "bob");
     expect(ran.code).not.toBe(0);
