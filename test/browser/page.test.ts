@@ -704,6 +704,41 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     forgive(/status of 40[01]/);
   });
 
+  for (const javaScriptEnabled of [true, false]) {
+    const how = javaScriptEnabled ? "" : ", also without JavaScript";
+    test(`after a form was sent, screen readers begin at what it did${how}`, async () => {
+      const page = await signIn({ javaScriptEnabled });
+      const notice = page.getByRole("status").and(page.locator(".notice:focus"));
+      await page.goto("/podcasts/add");
+      await page.getByLabel("Feed URL").fill("https://a.example/feed");
+      await page.keyboard.press("Enter");
+      await page.locator("a:focus", { hasText: "a.example/feed" }).waitFor();
+      const described = "document.getElementById(document.activeElement.getAttribute('aria-describedby'))?.textContent";
+      expect(await page.evaluate(described)).toBe("Subscribed to “a.example/feed”.");
+      await page.goto("/podcasts/more");
+      await page.getByLabel("OPML file").setInputFiles(OPML);
+      await page.getByRole("button", { name: "Import OPML" }).click();
+      await notice.filter({ hasText: "72 podcasts added" }).waitFor();
+      await page.goto("/account");
+      await page.getByLabel("Current password").fill(PASSWORD);
+      await page.getByLabel("New password").fill(PASSWORD);
+      await page.keyboard.press("Enter");
+      await page.getByRole("status", { name: "The password was changed." }).and(notice).waitFor();
+      await page.keyboard.press("Tab");
+      await page.locator("button:focus", { hasText: "Sign out" }).waitFor();
+    });
+  }
+
+  test("the button that shows a password says of which field it is", async () => {
+    const page = await signIn();
+    await page.goto("/account");
+    const button = page.getByRole("button", { name: "Show" });
+    const description = `document.getElementById(document.querySelector("[data-reveal]").getAttribute("aria-describedby"))`;
+    expect(await page.evaluate(`${description}?.textContent`)).toBe("New password");
+    await button.click();
+    await page.getByRole("button", { name: "Hide" }).waitFor();
+  });
+
   test("any file can be chosen for an import: phones know no type of OPML", async () => {
     const page = await signIn();
     await page.goto("/podcasts/more");

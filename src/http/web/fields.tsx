@@ -99,7 +99,9 @@ export function NewPassword({ label, name, problem }: NewPasswordProps) {
   const text = texts.choosePassword;
   return (
     <div class="field">
-      <label for={name}>{label}</label>
+      <label for={name} id={`${name}-label`}>
+        {label}
+      </label>
       <div class="beside">
         <input
           id={name}
@@ -112,7 +114,7 @@ export function NewPassword({ label, name, problem }: NewPasswordProps) {
           required
           {...fieldWith(problem, `${name}-rule`)}
         />
-        <button type="button" hidden data-reveal={name} data-done={text.hide}>
+        <button type="button" hidden data-reveal={name} data-done={text.hide} aria-describedby={`${name}-label`}>
           {text.show}
         </button>
       </div>

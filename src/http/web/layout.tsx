@@ -195,10 +195,13 @@ export const ButtonLink = ({ kind, children, ...attributes }: ButtonLinkProps) =
   </a>
 );
 
-/** A remark above a page, if there is one. */
-export const Notice = ({ children }: { children?: Child }) =>
+/** Id of the notice, for what has the focus in its place. */
+export const NOTICE = "notice";
+
+/** Says above a page what a form has done. It has the focus: many screen readers don't announce a status that a page begins with. */
+export const Notice = ({ focused = true, children }: { focused?: boolean; children?: Child }) =>
   children ? (
-    <p class="notice good" role="status">
+    <p class="notice good" role="status" id={NOTICE} aria-labelledby={NOTICE} tabindex={-1} autofocus={focused}>
       {children}
     </p>
   ) : null;

@@ -3,15 +3,23 @@
 import { hostOf } from "../../../domain/readable-url.ts";
 import { nameOf, type Podcast } from "../../../services/podcasts.ts";
 import { HUES } from "../assets.ts";
-import { ActionButton } from "../layout.tsx";
+import { ActionButton, NOTICE } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
-/** @param used true if the page opens here */
-export function Row({ podcast, hue, used }: { podcast: Podcast; hue: number; used: boolean }) {
+interface RowProps {
+  podcast: Podcast;
+  hue: number;
+  /** Whether the page opens here. */
+  used: boolean;
+  /** Whether the notice is about what is used. */
+  described: boolean;
+}
+
+export function Row({ podcast, hue, used, described }: RowProps) {
   const { guid, title, feed_url } = podcast;
   return (
     <li>
-      <a href={`/podcasts/${guid}`} autofocus={used}>
+      <a href={`/podcasts/${guid}`} autofocus={used} aria-describedby={used && described ? NOTICE : undefined}>
         <Tile podcast={podcast} hue={hue} />
         <span>
           <bdi>{nameOf(podcast)}</bdi>

@@ -55,7 +55,7 @@ export function PodcastsPage(props: PodcastsProps) {
           …
         </ButtonLink>
       </div>
-      <Notice>{notice}</Notice>
+      <Notice focused={used === null}>{notice}</Notice>
       {is_subscribed && !search && <SyncStatus now={now} />}
       {rows.length === 0 && <p class="muted">{emptyText(page, query)}</p>}
       {search && <LinkLine href={hrefOf({ ...query, search: "", page: 1 })}>{podcasts.all}</LinkLine>}
@@ -65,7 +65,7 @@ export function PodcastsPage(props: PodcastsProps) {
           podcast === undo ? (
             <UndoRow podcast={podcast} hue={hue} />
           ) : (
-            <Row podcast={podcast} hue={hue} used={podcast.guid === used} />
+            <Row podcast={podcast} hue={hue} used={podcast.guid === used} described={notice !== null} />
           ),
         )}
       </ul>

@@ -3,7 +3,7 @@
 import { raw } from "hono/html";
 import { ICON } from "../assets.ts";
 import { describedBy, Field, Problem, Submit, VERBATIM } from "../fields.tsx";
-import { Copyable, Layout, LinkLine, Notice } from "../layout.tsx";
+import { Copyable, Layout, LinkLine } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 const Name = () => (
@@ -20,7 +20,7 @@ export function NoUserPage() {
     <Layout title={signIn.title}>
       <Name />
       <p>{texts.tagline}</p>
-      <Notice>{setup.none}</Notice>
+      <p class="notice good">{setup.none}</p>
       <LinkLine href="/docs">{texts.docs.title}</LinkLine>
     </Layout>
   );
