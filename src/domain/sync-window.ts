@@ -74,8 +74,11 @@ function startOf(last: SyncPosition | null, since: Seconds, habits: Habits): Pic
     return { start: last.start, own: last.own || (habits.rereads && last.uploaded_at !== null) };
   }
   if (since >= last.given || isOwnTime(last, since, habits)) return { start: endOf(last.given), own: false };
-  return { start: (since - 1) * 1000, own: true };
+  return { start: restoredAt(since), own: true };
 }
+
+/** Where a device starts that was restored from its backup. */
+const restoredAt = (since: Seconds): Millis => (since - 1) * 1000;
 
 /** Whether a client reports all that it held before, because it asked for everything. */
 export const isFullSync = (last: Pick<SyncPosition, "since"> | null, { reportsAll }: Habits): boolean =>
@@ -151,6 +154,15 @@ export function openWindow(last: SyncPosition | null, sent: Seconds, clock: Mill
   const given = second === since && start < second * 1000 ? second + 1 : second;
   const ahead = last && aheadOf(last, since, habits);
   return { since, start, own, given, uploaded_at: null, ahead, clock: endOf(given) };
+}
+
+/** Seconds by which an app's own time may be ahead of ours, with the sync at whose end it was taken. */
+const WRONG_CLOCK = 2 * 24 * 60 * 60;
+
+/** From where a GET sends changes: of a device that was restored, its own time may be later than what it knew then. */
+export function sentFrom({ since, start, own }: SyncPosition, { clock }: Habits): Millis {
+  const isRestored = own && start === restoredAt(since);
+  return isRestored && clock !== "server" ? Math.max(0, start - WRONG_CLOCK * 1000) : start;
 }
 
 /** Seconds by which a client that nothing identifies is sent again what arrived before it uploaded something. */

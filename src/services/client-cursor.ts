@@ -9,6 +9,7 @@ import {
   type Seconds,
   type SyncPosition,
   type SyncWindow,
+  sentFrom,
 } from "../domain/sync-window.ts";
 import { isRefusal } from "../errors.ts";
 import { noteClientSeen } from "../store/clients.ts";
@@ -104,6 +105,11 @@ export class ClientCursor {
     // A second device with the same id and credential may have uploaded them.
     const uploaded = this.stream === "episodes" && client.habits.rereads && typeof last?.uploaded_at === "number";
     return { ...window, own: window.own || uploaded };
+  }
+
+  /** What the response to a GET sends, which may be more than the client is taken to lack. */
+  sent(window: SyncWindow): SyncWindow {
+    return this.client ? { ...window, start: sentFrom(window, this.client.habits) } : window;
   }
 
   /** Whether the client's last noted sync is that close to now. It may be later, if the wall clock was set back. */

@@ -42,6 +42,8 @@ interface Seen<One extends Found> {
   isNews: boolean;
   /** From where the client is to the end of the second that its response is given. */
   window: SyncWindow;
+  /** From where the response sends changes. */
+  sent: SyncWindow;
 }
 
 /** Looks for what is new to a client. @param now the wall clock */
@@ -55,12 +57,13 @@ async function look<One extends Found>(
   const wall = timeForChanges(now);
   // Before the first change, the user's clock is 0.
   const end = clock || wall;
-  const opened = cursor.open(since, end, { margin, isNews: false, now });
+  const opened = cursor.sent(cursor.open(since, end, { margin, isNews: false, now }));
   // The user's clock says whether anything happened since the client's last GET.
   const found = since > 0 && clock <= opened.start ? null : await find(tx, cursor, opened);
   const isNews = found?.isNews ?? false;
   const present = isNews && closesPresent ? Math.max(clock, wall) : end;
-  return { cursor, found, isNews, window: cursor.open(since, present, { margin, isNews, now }) };
+  const window = cursor.open(since, present, { margin, isNews, now });
+  return { cursor, found, isNews, window, sent: cursor.sent(window) };
 }
 
 /** Whether anything has to be saved of what a GET has seen. */
@@ -76,7 +79,7 @@ export async function readStream<One extends Found>(
   actor: Actor,
   client: Client | null,
   reading: Reading<One>,
-): Promise<{ found: One | null; window: SyncWindow }> {
+): Promise<{ found: One | null; sent: SyncWindow }> {
   const { stream, since, peek, refusesUnsaved } = reading;
   const now = context.clock.now();
   const seen = await context.database.read(async (tx) => {
@@ -104,6 +107,6 @@ export async function readStream<One extends Found>(
     if (client && !last && refusesUnsaved) throw error;
     // A full disk must not lock readers out: the client will ask for the same again.
     const given = client ? (last?.given ?? 0) : Math.max(0, since - 1);
-    return { found: seen.found, window: { ...seen.window, given } };
+    return { found: seen.found, sent: { ...seen.sent, given } };
   }
 }

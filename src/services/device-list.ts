@@ -53,7 +53,7 @@ export async function readFeedChanges(
   client: Client | null,
   { since, peek = false }: { since: Seconds; peek?: boolean },
 ): Promise<FeedChanges> {
-  const { found, window } = await readStream(context, actor, client, {
+  const { found, sent } = await readStream(context, actor, client, {
     stream: "feeds",
     since,
     peek,
@@ -63,7 +63,7 @@ export async function readFeedChanges(
     refusesUnsaved: true,
     find: (tx, cursor, window) => findChanges(tx, actor.user_id, cursor, window),
   });
-  return { add: found?.add ?? [], remove: found?.remove ?? [], timestamp: window.given };
+  return { add: found?.add ?? [], remove: found?.remove ?? [], timestamp: sent.given };
 }
 
 async function findChanges(tx: Tx, user_id: number, cursor: ClientCursor, window: SyncWindow) {

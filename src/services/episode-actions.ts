@@ -58,7 +58,7 @@ export async function readActions(
 ): Promise<ActionChanges> {
   const { user_id } = actor;
   const identified = query.feed_url === null ? client : null;
-  const { window, found } = await readStream(context, actor, identified, {
+  const { sent, found } = await readStream(context, actor, identified, {
     stream: "episodes",
     since: query.since,
     peek: query.peek,
@@ -74,13 +74,13 @@ export async function readActions(
   });
   const arrivals = {
     user_id,
-    start: window.start,
+    start: sent.start,
     // What arrives again while everything is read comes twice rather than later: who asks for everything may not ask again.
-    end: query.since === 0 ? Number.MAX_SAFE_INTEGER : window.clock,
-    client: exceptOwn(identified, window.own),
+    end: query.since === 0 ? Number.MAX_SAFE_INTEGER : sent.clock,
+    client: exceptOwn(identified, sent.own),
     limit: PAGE,
   };
-  return { timestamp: window.given, pages: found ? streamActions(context, client, query, arrivals) : null };
+  return { timestamp: sent.given, pages: found ? streamActions(context, client, query, arrivals) : null };
 }
 
 /** The client whose own actions are left out. */

@@ -11,7 +11,20 @@ const unsent = (device: number): Step => ({ do: "sync", device, luck: { lost: "u
 const write = (feed: number, on: boolean): Step => ({ do: "write", feed, on, spelling: 0 });
 const tap = (device: number, feed: number, quick = true): Step => ({ do: "tap", device, feed, spelling: 0, quick });
 const move = (feed: number, to: number): Step => ({ do: "move", feed, to, spelling: 0 });
+const wait = (ms: number): Step => ({ do: "wait", ms });
 const redirect = (device: number, feed: number): Step => ({ do: "redirect", device, feed });
+
+/** A phone or server that sends its own time is restored from a backup that was made before what another app adds. */
+const restoredBefore = (kind: "nextcloud" | "pinepods", skew: number, steps: Step[]): World => ({
+  devices: [{ kind, skew }, ...kept("kasts", "kasts")],
+  steps: [
+    ...[write(2, true), sync(0), tap(0, 0), ...steps],
+    ...[wait(3_600_000), write(2, false), sync(0), wait(3_600_000), sync(0), { do: "restore", device: 0 } as const],
+  ],
+});
+const backUp: Step = { do: "backup", device: 0 };
+const duringSync = [sync(0, wait(1000), write(1, true), wait(5000)), backUp, wait(5000), sync(0)];
+const afterSync = [sync(0), backUp, wait(5000), write(1, true), sync(0)];
 
 /** gPodder accepts a feed, which somebody removes before it says so, and adds again. */
 const acceptedBefore = (step: Step): World => ({
@@ -59,6 +72,20 @@ export const STORIES: Record<string, World> = {
       ...[write(0, false), sync(0), { do: "restore", device: 1 } as const],
     ],
   },
+  "PinePods, whose clock is ahead, restored from its backup, receives what was added since": restoredBefore(
+    "pinepods",
+    90,
+    afterSync,
+  ),
+  "AntennaPod with Nextcloud, whose clock is ahead, restored from its backup, receives what was added since":
+    restoredBefore("nextcloud", 90, afterSync),
+  "PinePods, restored from its backup, receives what was added during the sync before that": restoredBefore(
+    "pinepods",
+    0,
+    duringSync,
+  ),
+  "AntennaPod with Nextcloud, restored from its backup, receives what was added during the sync before that":
+    restoredBefore("nextcloud", 0, duringSync),
   "AntennaPod, which followed a redirect, ends with one of two spellings": {
     devices: kept("antennapod", "antennapod", "antennapod"),
     steps: [

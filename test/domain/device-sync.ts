@@ -10,7 +10,7 @@ import {
 import type { Habits } from "../../src/domain/habits.ts";
 import { addedIn, hear, type Report, reportsOf, settle } from "../../src/domain/reports.ts";
 import { type FormerSpelling, inOtherScheme, spell, writeFor } from "../../src/domain/spellings.ts";
-import { keepsUpload, knowledgeOf, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
+import { keepsUpload, knowledgeOf, openWindow, type SyncPosition, sentFrom } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { validFeed } from "../support/feed-url.ts";
 
@@ -338,7 +338,8 @@ export class Server implements SyncServer {
         holdings.set(one.feed, one);
       }
     }
-    const { add, remove } = this.rules.changesFor(opened, listings, holdings, spellings, habits);
+    const window = { ...opened, start: sentFrom(opened, habits) };
+    const { add, remove } = this.rules.changesFor(window, listings, holdings, spellings, habits);
     const write = (feed_url: string) => writeFor(feed_url, habits.spelling);
     return { add: add.map(write), remove: remove.map(write), timestamp: opened.given };
   }

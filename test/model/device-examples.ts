@@ -63,6 +63,12 @@ export const examples: [World][] = [
     ...[write(0, true), sync(0), on(0, "backup"), wait(5000), write(1, true), sync(0), wait(5000), sync(0)],
     ...[wait(5000), write(2, true), sync(0), on(0, "restore")],
   ),
+  // PinePods, a day ahead, is restored after the server was: it receives that a podcast has moved since its backup.
+  worldOf(
+    [["pinepods", 86_400]],
+    ...[write(1, true), sync(0), on(0, "backup"), wait(1000), move(1, 2), { do: "restore server" } as const],
+    ...[sync(0), wait(1000), sync(0), on(0, "restore")],
+  ),
   // A clock that is ahead names the very second in which another app has subscribed again: that is told once.
   worldOf([["nextcloud", 90]], ...[tap(0, 0), sync(0), tap(0, 0), sync(0), wait(90_000), write(0, true), sync(0)]),
   // A full sync adds again what another app has removed.
