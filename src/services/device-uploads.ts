@@ -31,7 +31,7 @@ import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 /**
  * Applies what a client reports that its user added and removed. Feed URLs that are refused are left out. Some apps queue
  * each tap: a URL that is both added and removed counts as often as it is in each list.
- * @returns the timestamp that the client was given last; 0 if it was given none
+ * @returns the timestamp that the client was given last; if none is known, one of before the upload
  */
 export async function uploadFeedChanges(
   context: Context,
@@ -144,7 +144,8 @@ async function applyInParts(
       return applyPart(context, user, begun, part);
     });
   }
-  return client ? (begun.cursor.last?.given ?? 0) : givenToUnknown(begun.clock);
+  // Not 0: an app that was forgotten since its GET would start from nothing, and report again what was removed elsewhere.
+  return begun.cursor.last?.given ?? givenToUnknown(begun.clock);
 }
 
 const readFeedUrls = async (urls: string[]): Promise<FeedUrl[]> =>

@@ -10,7 +10,7 @@ import {
 import type { Habits } from "../../src/domain/habits.ts";
 import { addedIn, hear, type Report, reportsOf, settle } from "../../src/domain/reports.ts";
 import { type FormerSpelling, inOtherScheme, spell, writeFor } from "../../src/domain/spellings.ts";
-import { keepsUpload, knowledgeOf, openWindow, type SyncPosition, sentFrom } from "../../src/domain/sync-window.ts";
+import { givenToUnknown, keepsUpload, knowledgeOf, openWindow, type SyncPosition, sentFrom } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { validFeed } from "../support/feed-url.ts";
 
@@ -22,8 +22,6 @@ export const RULES = {
   reportsOf,
   openWindow,
   knowledgeOf,
-  /** The timestamp that a POST answers. */
-  timestampOfPost: (last: SyncPosition | null, _clock: number) => last?.given ?? 0,
   settle,
   /** Whether former URLs of subscriptions are sent. */
   sendsLeft: true,
@@ -435,7 +433,7 @@ export class Server implements SyncServer {
         this.rules.settle(holding, one, this.listing(feed), () => this.stamp()),
       );
     }
-    return this.rules.timestampOfPost(last, this.clock || this.wall);
+    return last?.given ?? givenToUnknown(this.clock);
   }
 }
 

@@ -88,7 +88,14 @@ const plain: { weight: number; arbitrary: fc.Arbitrary<Step> }[] = [
   { weight: 1, arbitrary: step("delete", fc.record({ feed })) },
   { weight: 1, arbitrary: step("alias", fc.record({ feed, to: feed })) },
 ];
-const between = fc.array(fc.oneof(...plain), { maxLength: 3 });
+const between = fc.array(
+  fc.oneof(
+    ...plain,
+    { weight: 2, arbitrary: fc.constant<Step>({ do: "restore server" }) },
+    { weight: 2, arbitrary: step("forget", fc.record({ device })) },
+  ),
+  { maxLength: 3 },
+);
 const rare: { weight: number; arbitrary: fc.Arbitrary<Step> }[] = [
   { weight: 1, arbitrary: step("list", fc.record({ device })) },
   { weight: 1, arbitrary: step("backup", fc.record({ device })) },
@@ -363,7 +370,7 @@ export async function play({ devices: kinds, steps }: World, server: SyncServer,
     }
     const on = devices[one.device];
     // No taps while the app syncs.
-    if (!on || on === busy) return;
+    if (!on || (on === busy && one.do !== "forget")) return;
     if (one.do === "tap") {
       const held = on.holds(feedOf(url(one.feed, 0)));
       // A known limit.

@@ -307,6 +307,20 @@ test.each([
   },
 );
 
+test("what an app received stays removed elsewhere, though it was forgotten before its upload was answered", async () => {
+  const actor = actAsUser((await podkeep.user()).id, null, "phone");
+  const client = identifyClient(actor, antennapod);
+  const upload = (by: Client | null, changes: typeof adds) => uploadFeedChanges(podkeep.app, actor, by, changes);
+  const read = (since: number) => readFeedChanges(podkeep.app, actor, client, { since });
+  await upload(null, adds);
+  const { timestamp } = await read(0);
+  await read(timestamp);
+  await forgetDevice(podkeep.app, actor, "phone");
+  const given = await upload(client, { add: ["https://b.example/rss"], remove: [] });
+  await upload(null, removes);
+  expect((await read(given)).remove).toContain("https://a.example/rss");
+});
+
 test("an app that takes its own changes for others' is not sent what its whole list has added", async () => {
   const user = await podkeep.user();
   const actor = actAsUser(user.id, null, "laptop");
