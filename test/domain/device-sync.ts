@@ -10,7 +10,14 @@ import {
 import type { Habits } from "../../src/domain/habits.ts";
 import { addedIn, hear, type Report, reportsOf, settle } from "../../src/domain/reports.ts";
 import { type FormerSpelling, inOtherScheme, spell, writeFor } from "../../src/domain/spellings.ts";
-import { givenToUnknown, keepsUpload, knowledgeOf, openWindow, type SyncPosition, sentFrom } from "../../src/domain/sync-window.ts";
+import {
+  givenToUnknown,
+  keepsUpload,
+  knowledgeOf,
+  openWindow,
+  type SyncPosition,
+  sentFrom,
+} from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { validFeed } from "../support/feed-url.ts";
 

@@ -310,7 +310,8 @@ test.each([
 test("what an app received stays removed elsewhere, though it was forgotten before its upload was answered", async () => {
   const actor = actAsUser((await podkeep.user()).id, null, "phone");
   const client = identifyClient(actor, antennapod);
-  const upload = (by: Client | null, changes: typeof adds) => uploadFeedChanges(podkeep.app, actor, by, changes);
+  const upload = (by: Client | null, changes: { add: string[]; remove: string[] }) =>
+    uploadFeedChanges(podkeep.app, actor, by, changes);
   const read = (since: number) => readFeedChanges(podkeep.app, actor, client, { since });
   await upload(null, adds);
   const { timestamp } = await read(0);
@@ -319,6 +320,15 @@ test("what an app received stays removed elsewhere, though it was forgotten befo
   const given = await upload(client, { add: ["https://b.example/rss"], remove: [] });
   await upload(null, removes);
   expect((await read(given)).remove).toContain("https://a.example/rss");
+});
+
+test("an app that uploads before it asks is told everything, though it goes on from its upload's timestamp", async () => {
+  const actor = actAsUser((await podkeep.user()).id, null, "phone");
+  const client = identifyClient(actor, appNamed("Elsewhere", "gpodder"));
+  await uploadFeedChanges(podkeep.app, actor, null, adds);
+  podkeep.clock.advance(86_400_000);
+  const since = await uploadFeedChanges(podkeep.app, actor, client, { add: ["https://b.example/rss"], remove: [] });
+  expect((await readFeedChanges(podkeep.app, actor, client, { since })).add).toContain("https://a.example/rss");
 });
 
 test("an app that takes its own changes for others' is not sent what its whole list has added", async () => {
