@@ -31,7 +31,7 @@ const ENGINES: Engine[] = [
     title: "SQLite",
     files: "test/**/*.test.ts",
     timings: "test/timings/sqlite.json",
-    parts: 4 * AT_ONCE,
+    parts: 2 * AT_ONCE,
     env: {},
   },
   {
