@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import { relative, resolve } from "node:path";
 import { containerEngine } from "../src/config/container.ts";
-import { isCompiled } from "../src/config/program.ts";
+import { isCompiled, scriptName } from "../src/config/program.ts";
 import { flagOf, type SettingName } from "../src/config/setting-list.ts";
 import type { Config, LoadedSettings } from "../src/config/settings.ts";
 import { quote } from "../src/config/shell.ts";
@@ -53,10 +53,8 @@ function programName(): string {
   if (isCompiled()) {
     return Bun.which("podkeep") === process.execPath ? "podkeep" : quote(process.execPath);
   }
-  if (process.env["npm_lifecycle_event"]) {
-    const agent = process.env["npm_config_user_agent"] ?? "";
-    return agent.startsWith("bun/") ? "bun run podkeep" : "npm run -s podkeep --";
-  }
+  const script = scriptName();
+  if (script !== null) return script;
   const bun = Bun.which("bun") ? "bun" : quote(process.execPath);
   return `${bun} ${quote(relative(process.cwd(), Bun.main))}`;
 }

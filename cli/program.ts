@@ -1,5 +1,6 @@
 // The commands of the program.
 import { Command, type OutputConfiguration } from "commander";
+import { scriptName } from "../src/config/program.ts";
 import { build, describeVersion, VERSION } from "../src/version.ts";
 import { addSettings, GLOBAL_SETTINGS } from "./flags.ts";
 
@@ -49,6 +50,8 @@ export async function createProgram(json: boolean, output: OutputConfiguration, 
   showUsageAfterErrors(program);
   refuseSlips(program, args);
   program.hook("preAction", (_, command) => refuseEmpty(command));
+  const script = scriptName();
+  if (script !== null) program.addHelpText("afterAll", `\nHere, type ${script} in place of podkeep.`);
   return program.addHelpText(
     "after",
     "\nExit codes: 0 done, 1 failed, 2 wrong usage or input, 3 wrong configuration,\n4 not found.",

@@ -7,6 +7,13 @@ import { ownPlace, type Place, SYSTEM_PLACE } from "./service.ts";
 /** Whether this is the compiled executable. */
 export const isCompiled = () => Bun.main.startsWith("/$bunfs/");
 
+/** What to type for this program if a script of package.json started it; null if none did. */
+export function scriptName(): string | null {
+  if (isCompiled() || !process.env["npm_lifecycle_event"]) return null;
+  const isBun = process.env["npm_config_user_agent"]?.startsWith("bun/");
+  return isBun ? "bun run podkeep" : "npm run -s podkeep --";
+}
+
 /** The arguments that start this program. */
 export const programArguments = () =>
   isCompiled() ? [process.execPath] : [process.execPath, join(import.meta.dir, "..", "..", "cli", "main.ts")];

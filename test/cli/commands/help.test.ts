@@ -57,6 +57,16 @@ test("podkeep --help lists the guides", async () => {
   expect(out).toMatch(/Guides, by podkeep help NAME:\n {2}settings, apps, moving, sync/);
 });
 
+test("started by npm, help says how to type podkeep there; started otherwise, it doesn't", async () => {
+  const byNpm = openProgram(SOURCE, { npm_lifecycle_event: "podkeep", npm_config_user_agent: "npm/10.8.2 node/v20" });
+  const said = "\nHere, type npm run -s podkeep -- in place of podkeep.\n";
+  for (const args of [["--help"], ["help", "user", "create"]]) {
+    expect((await byNpm.run(args)).out).toContain(said);
+    expect((await podkeep.run(args)).out).not.toContain("in place of podkeep");
+  }
+  byNpm.close();
+});
+
 test("options of a command come before settings, which have their own heading", async () => {
   const { out } = await podkeep.run(["doctor", "--help"]);
   expect(out).toMatch(
