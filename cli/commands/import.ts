@@ -48,7 +48,7 @@ const TYPES = ["gpodder", "nextcloud", "openpodcast"] satisfies ServerType[];
 async function run(user: string, file: string | undefined, options: Options, command: Command): Promise<void> {
   const { from, dryRun: dry_run = false } = options;
   if ((file === undefined) === (from === undefined)) {
-    throw new DomainError("invalid", "Give a file, or a server with --from");
+    throw new DomainError("invalid", "Give either a file, or a server with --from");
   }
   // Before the password is asked.
   if (from !== undefined) await withUser(command, user, async () => {});
