@@ -41,7 +41,7 @@ export interface Outside {
 export async function examine(flags: Flags, files: SettingsFile[], outside: Outside): Promise<Finding[]> {
   const { settings, problems } = findProblems(flags, files);
   const findings = problems.map((detail) =>
-    problem("settings", detail, "podkeep config show names the source of each setting"),
+    problem("settings", detail, "Correct it there; podkeep help settings lists the settings"),
   );
   if (!settings) return findings;
   const { config } = settings;
