@@ -30,13 +30,16 @@ const PROPERTIES = [
 ];
 
 /** @throws DomainError "not_found" if it is not installed, "unavailable" without systemd */
-export function readServiceStatus({ systemctl }: Place): ServiceStatus {
+export function readServiceStatus({ systemctl, isOwn }: Place): ServiceStatus {
   requireSystemd();
   const command = [...systemctl, "show", UNIT, `--property=${PROPERTIES.join(",")}`];
   const shown = Bun.spawnSync(command).stdout.toString();
   const of = (name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(shown)?.[1] ?? "";
   if (of("LoadState") !== "loaded")
-    throw new DomainError("not_found", "The service is not installed: podkeep service install installs it");
+    throw new DomainError(
+      "not_found",
+      `The service is not installed: podkeep service install${isOwn ? " --user" : ""} installs it`,
+    );
   return {
     state: of("ActiveState"),
     detail: of("SubState"),

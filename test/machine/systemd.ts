@@ -318,6 +318,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     expect(done(machine.admin("podkeep", "user", "create", "bob"))).toContain("/home/admin/.local/share/podkeep");
     expect(done(machine.admin("podkeep", "token", "issue", "bob"))).toContain("http://127.0.0.1:8043");
     expect(podkeepAsUser("uninstall").code).toBe(0);
+    expect(podkeepAsUser("status").err).toContain("podkeep service install --user installs it");
     done(machine.root("loginctl", "disable-linger", "admin"));
   });
 
