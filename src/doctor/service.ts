@@ -1,5 +1,5 @@
 // The installed systemd service.
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Place } from "../config/service.ts";
 import type { Config } from "../config/settings.ts";
@@ -39,11 +39,12 @@ export function checkService({ data_dir, backup_dir }: Config, place: Place): Fi
 
 const isIn = (path: string, directory: string) => `${path}/`.startsWith(`${directory.replace(/\/+$/, "")}/`);
 
-/** Where the disk of a directory is mounted; null if it is the system's, or the directory is not there or can't be looked at. */
+/** Where the disk of a directory is mounted, which need not be there yet; null if it is the system's, or can't be looked at. */
 function mountPointOf(directory: string): string | null {
   try {
-    const { dev } = statSync(directory);
     let top = directory;
+    while (!existsSync(top)) top = dirname(top);
+    const { dev } = statSync(top);
     while (top !== dirname(top) && statSync(dirname(top)).dev === dev) top = dirname(top);
     return top === dirname(top) ? null : top;
   } catch {

@@ -293,6 +293,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     ]);
     expect(findings().at(-1)?.advice).toContain("ReadWritePaths=-/srv/backup (");
     done(machine.root("mount", "-t", "tmpfs", "none", "/srv"));
+    expect(findings().at(-1)?.advice).toContain("ReadWritePaths=-/srv (");
     done(machine.root("mkdir", "-p", "/srv/backup"));
     expect(findings().at(-1)?.advice).toContain("ReadWritePaths=-/srv (");
     done(machine.root("umount", "/srv"));
