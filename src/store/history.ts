@@ -4,7 +4,7 @@ import type { Database } from "../db/database.ts";
 import type { HistoryTable, Owner, Schema } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { ACTOR, HIGHEST, insertRows, nullsFirst, readPages, readRows } from "./rows.ts";
+import { ACTOR, actorsIn, HIGHEST, insertRows, readPages, readRows } from "./rows.ts";
 
 export const insertHistory = insertRows("history", ["user_id", "at", ...ACTOR]);
 
@@ -33,9 +33,14 @@ const pageBefore = (db: Kysely<Schema>, p: PageBefore) =>
     .orderBy("seq", "desc")
     .limit(limitTo(p.limit));
 
-/** The same with the titles that the podcasts have now. */
-const changesBefore = (db: Kysely<Schema>, p: PageBefore) =>
-  pageBefore(db, p)
+/** Changes before a position and from a timestamp on. */
+export type HistorySpan = PageBefore & { from: number };
+
+const pageOf = (db: Kysely<Schema>, p: HistorySpan) => pageBefore(db, p).where("changed_at", ">=", p.from);
+
+/** With the titles that the podcasts have now. */
+const withTitles = (changes: ReturnType<typeof pageBefore>) =>
+  changes
     .select(columnsOf("history").map((column) => `history.${column}` as const))
     .select((row) =>
       row
@@ -46,14 +51,11 @@ const changesBefore = (db: Kysely<Schema>, p: PageBefore) =>
         .as("present_title"),
     );
 
-const listPage = statement(changesBefore);
+const listPage = statement((db, p: PageBefore) => withTitles(pageBefore(db, p)));
 
 /** A user's changes before a position, newest first, with the titles that the podcasts have now. */
 export const listHistory = (tx: Tx, p: PageBefore) =>
   readRows(p, (place, limit) => listPage(tx, { ...p, ...place, limit }), historyPosition, p.limit);
-
-/** Changes before a position and from a timestamp on. */
-export type HistorySpan = PageBefore & { from: number };
 
 /** Changes that a filter examines at a time: 1 ms, or 16 if each has the longest feed URL. */
 const EXAMINED = 2000;
@@ -78,9 +80,9 @@ export async function* spansBefore(
   }
 }
 
-type Changes = ReturnType<typeof changesBefore>;
+type Changes = ReturnType<typeof withTitles>;
 
-const changesIn = (db: Kysely<Schema>, p: HistorySpan) => changesBefore(db, p).where("changed_at", ">=", p.from);
+const changesIn = (db: Kysely<Schema>, p: HistorySpan) => withTitles(pageOf(db, p));
 
 /** Those of one credential, device or label. */
 const by = (changes: Changes, p: { by: string }) =>
@@ -104,36 +106,29 @@ export const listHistoryOfBy = statement((db, p: HistorySpan & { subscription: n
 
 /** Who made the user's `limit` latest changes. */
 export const listChangers = statement((db, p: Owner & { limit: number }) =>
-  db
-    .selectFrom((from) =>
-      from
-        .selectFrom("history")
-        .select(ACTOR)
-        .where("user_id", "in", [p.user_id])
-        .orderBy("changed_at", "desc")
-        .limit(p.limit)
-        .as("latest"),
-    )
-    .select(ACTOR)
-    .distinct()
-    .orderBy("actor_label", nullsFirst)
-    .orderBy("actor_device", nullsFirst),
+  actorsIn(
+    db,
+    db
+      .selectFrom("history")
+      .select(ACTOR)
+      .where("user_id", "in", [p.user_id])
+      .orderBy("changed_at", "desc")
+      .limit(p.limit),
+  ),
 );
 
 /** The changes that added a subscription. */
 export const listAdditions = statement((db, p: HistorySpan & { subscription: number }) =>
-  pageBefore(db, p)
+  pageOf(db, p)
     .select(["at", ...ACTOR])
-    .where("changed_at", ">=", p.from)
     .where("subscription", "in", [p.subscription])
     .where("what", "=", "added"),
 );
 
 /** Up to `limit` changes by which apps took podcasts off the list (isRemoval() and isApp() say the same of one). */
 export const findRemovals = statement((db, p: HistorySpan) =>
-  pageBefore(db, p)
+  pageOf(db, p)
     .select("subscription")
-    .where("changed_at", ">=", p.from)
     .where("what", "in", ["unsubscribed", "deleted"])
     .where("before", "in", ["subscribed"])
     .where("actor_kind", "in", ["token", "session"]),
@@ -155,9 +150,7 @@ export const firstChangeAfter = statement((db, p: Owner & { at: number; from: nu
   return later.where("changed_at", ">", (row) => row.fn.coalesce(earlier, row.lit(0)));
 });
 
-const listChangesBefore = statement((db, p: HistorySpan) =>
-  pageBefore(db, p).select(columnsOf("history")).where("changed_at", ">=", p.from),
-);
+const listChangesBefore = statement((db, p: HistorySpan) => pageOf(db, p).select(columnsOf("history")));
 
 /** Reads all changes between two timestamps, or from one on, newest first, each page in its own read transaction. */
 export const readChanges = (database: Database, { user_id, from, to }: Owner & { from: number; to?: number }) =>
@@ -173,9 +166,7 @@ export const listChangesFrom = (tx: Tx, p: Owner & { from: number }) =>
 
 /** The changes from a timestamp on that come before a position, newest first: what happened, and who did it. */
 export const listActsFrom = statement((db, p: HistorySpan) =>
-  pageBefore(db, p)
-    .select(["changed_at", "seq", "at", "subscription", "what", "before", "merged_into", ...ACTOR])
-    .where("changed_at", ">=", p.from),
+  pageOf(db, p).select(["changed_at", "seq", "at", "subscription", "what", "before", "merged_into", ...ACTOR]),
 );
 
 export const readHistoryStart = statement((db, p: Owner) =>

@@ -2,7 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Owner, PlayTable, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-import { ACTOR, bigint, HIGHEST, LOWEST, nullsFirst, numbersOf } from "./rows.ts";
+import { ACTOR, actorsIn, bigint, HIGHEST, LOWEST, numbersOf } from "./rows.ts";
 
 /** A place in the list of plays: only earlier ones are read. */
 type Place = Owner & { begun_at: number; id: number };
@@ -101,20 +101,15 @@ export const findLatestPlays = bulkStatement(
 
 /** Which apps reported the latest `limit` plays. */
 export const listPlayers = statement((db, p: Owner & { limit: number }) =>
-  db
-    .selectFrom((from) =>
-      from
-        .selectFrom("plays")
-        .select(ACTOR)
-        .where("user_id", "in", [p.user_id])
-        .where("begun_at", ">=", LOWEST)
-        .where("begun_at", "<=", HIGHEST)
-        .orderBy("begun_at", "desc")
-        .limit(limitTo(p.limit))
-        .as("latest"),
-    )
-    .select(ACTOR)
-    .distinct()
-    .orderBy("actor_label", nullsFirst)
-    .orderBy("actor_device", nullsFirst),
+  actorsIn(
+    db,
+    db
+      .selectFrom("plays")
+      .select(ACTOR)
+      .where("user_id", "in", [p.user_id])
+      .where("begun_at", ">=", LOWEST)
+      .where("begun_at", "<=", HIGHEST)
+      .orderBy("begun_at", "desc")
+      .limit(limitTo(p.limit)),
+  ),
 );

@@ -1,6 +1,6 @@
 // Whole rows of a table, inserted or replaced as db/tables.ts describes it.
-import { type OrderByItemBuilder, type RawBuilder, sql } from "kysely";
-import type { Owner, Schema } from "../db/schema.ts";
+import { type Kysely, type OrderByItemBuilder, type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
+import type { ActorColumns, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement, type Value } from "../db/statement.ts";
 import { columnsOf, type Table, tables } from "../db/tables.ts";
 
@@ -11,8 +11,17 @@ type Fields<Of extends Name, Columns> = { [One in Columns & keyof Schema[Of] & s
 /** The columns that say who did something. */
 export const ACTOR = ["actor_kind", "actor_id", "actor_label", "actor_device"] as const;
 
-/** Of who did something, first those without a name: PostgreSQL would sort them last. */
-export const nullsFirst = (order: OrderByItemBuilder) => order.nullsFirst();
+// PostgreSQL would sort those without a name last.
+const nullsFirst = (order: OrderByItemBuilder) => order.nullsFirst();
+
+/** Who did something, of all that some rows say. */
+export const actorsIn = <Of extends Name>(db: Kysely<Schema>, rows: SelectQueryBuilder<Schema, Of, ActorColumns>) =>
+  db
+    .selectFrom(rows.as("latest"))
+    .select(ACTOR)
+    .distinct()
+    .orderBy("actor_label", nullsFirst)
+    .orderBy("actor_device", nullsFirst);
 
 /** Columns as names in SQL. */
 export const refs = (columns: readonly string[]) => sql.join(columns.map((column) => sql.ref(column)));
