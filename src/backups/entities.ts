@@ -1,6 +1,7 @@
 // What the draft of the next Open Podcast API tells of restored subscriptions, written before their timestamps are renewed.
 import type { Tx } from "../db/statement.ts";
-import { createEntity, isCurrent, refreshEntity, type SyncEntity, stateOf } from "../domain/sync-entities.ts";
+import { stateOf } from "../domain/subscription-state.ts";
+import { createEntity, isCurrent, refreshEntity, type SyncEntity } from "../domain/sync-entities.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { listEntitiesOf, saveEntities } from "../store/sync-entities.ts";
 

@@ -14,6 +14,11 @@ export interface SubscriptionState {
   title: string | null;
 }
 
+/** A row of a subscription, with its flag as the rules have it. */
+export const stateOf = <Row extends { is_subscribed: number }>(
+  row: Row,
+): Omit<Row, "is_subscribed"> & { is_subscribed: boolean } => ({ ...row, is_subscribed: row.is_subscribed === 1 });
+
 /** What a transaction did to one subscription; `after` is null if it was merged into `merged_into`. */
 export interface SubscriptionChange {
   before: Readonly<SubscriptionState> | null;

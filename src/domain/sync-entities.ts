@@ -24,11 +24,6 @@ export interface SyncEntity {
 
 type Stored = Pick<SubscriptionState, "id" | "is_subscribed" | "subscription_changed" | "guid_changed" | "deleted">;
 
-/** A row of a subscription, with its flag as the rules have it. */
-export const stateOf = <Row extends { is_subscribed: number }>(
-  row: Row,
-): Omit<Row, "is_subscribed"> & { is_subscribed: boolean } => ({ ...row, is_subscribed: row.is_subscribed === 1 });
-
 /** Whether it did not become part of another subscription. */
 export const isCurrent = ({ left_at }: Pick<SyncEntity, "left_at">) => left_at === null;
 

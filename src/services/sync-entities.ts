@@ -1,14 +1,7 @@
 // What the draft of the Open Podcast API tells of subscriptions: kept with every change, and read page by page (P2).
 import type { Tx } from "../db/statement.ts";
-import type { SubscriptionChange } from "../domain/subscription-state.ts";
-import {
-  createEntity,
-  followChange,
-  isCurrent,
-  refreshEntity,
-  type SyncEntity,
-  stateOf,
-} from "../domain/sync-entities.ts";
+import { type SubscriptionChange, stateOf } from "../domain/subscription-state.ts";
+import { createEntity, followChange, isCurrent, refreshEntity, type SyncEntity } from "../domain/sync-entities.ts";
 import { DomainError } from "../errors.ts";
 import { listChanged } from "../store/change-feed.ts";
 import { rowsOf } from "../store/rows.ts";

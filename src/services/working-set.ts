@@ -1,6 +1,6 @@
 // Loading a working set, and saving what has changed in it.
 import { type Change, describeChanges } from "../domain/history.ts";
-import type { SubscriptionChange, SubscriptionState } from "../domain/subscription-state.ts";
+import { type SubscriptionChange, type SubscriptionState, stateOf } from "../domain/subscription-state.ts";
 import { WorkingSet } from "../domain/working-set.ts";
 import { cancelDeletions, findPending } from "../store/deletions.ts";
 import { findFeeds, listFeedsOf, saveFeeds } from "../store/feeds.ts";
@@ -75,18 +75,12 @@ export async function loadWorkingSet(
   const led = [...ids, ...columnOf([...guidRows, ...feedRows], "subscription")];
   const rows = all ?? (await findSubscriptions(tx, { user_id }, rowsOf("id", led)));
   const pending = await findPending(tx, { user_id }, rowsOf("subscription", columnOf(rows, "id")));
-  return new WorkingSet({ subscriptions: rows.map(readState), guids: guidRows, feeds: feedRows, pending }, user);
+  return new WorkingSet({ subscriptions: rows.map(stateOf), guids: guidRows, feeds: feedRows, pending }, user);
 }
 
 const isMerge = ({ merged_into }: SubscriptionChange) => merged_into !== null;
 
 type Row = Omit<SubscriptionState, "is_subscribed"> & { is_subscribed: number };
-
-function readState(row: Row): SubscriptionState {
-  const { id, feed_url, guid, subscription_changed, guid_changed, deleted, title } = row;
-  const is_subscribed = row.is_subscribed === 1;
-  return { id, feed_url, guid, is_subscribed, subscription_changed, guid_changed, deleted, title };
-}
 
 /**
  * Saves a working set with its history.
