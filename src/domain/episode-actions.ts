@@ -50,7 +50,7 @@ export interface Arrival {
   /** Until when the client knew all actions when it did those that it sends, on the user's clock; 0 if that is not known. */
   knewUntil: Millis;
   /** Whether the client, which has asked for everything, uploads each episode that it has as played, as of now. */
-  sendsAll: boolean;
+  sendsAll?: boolean;
   /** Whether a play at position 0 says that the episode is not played; of others it is a mark as played. */
   marksStart?: boolean;
   /** Whether the client says again, as of now, of what it was told to be at its end that it is. */

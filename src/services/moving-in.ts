@@ -203,7 +203,6 @@ function arrivalOf({ actor, now }: Copy, user: UserTx): Arrival {
     client: clientOf(actor),
     toldUntil: null,
     knewUntil: 0,
-    sendsAll: false,
     isCopied: true,
   };
 }

@@ -40,7 +40,6 @@ export function setPosition(
       client: null,
       toldUntil: null,
       knewUntil: 0,
-      sendsAll: false,
     };
     const action: EpisodeAction = {
       feed_url: "",
