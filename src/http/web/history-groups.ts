@@ -33,11 +33,8 @@ interface GroupedPage {
 /** Milliseconds between changes of one group. */
 const GAP = 5 * 60_000;
 
-const sameActor = (a: ChangedBy, b: ChangedBy) =>
-  a.kind === b.kind && a.id === b.id && a.label === b.label && a.device === b.device;
-
 const isPartOf = (group: ChangeGroup, { by, at }: HistoryEntry) =>
-  sameActor(group.by, by) && Math.abs(group.begun_at - at) <= GAP;
+  Bun.deepEquals(group.by, by) && Math.abs(group.begun_at - at) <= GAP;
 
 const isLost = ({ what, before }: HistoryEntry) => what === "lost" && before === "subscribed";
 
