@@ -1,5 +1,6 @@
 // Free space and free inodes of the data directory's file system.
-import { statfsSync, statSync } from "node:fs";
+import { statfsSync } from "node:fs";
+import { sizeOf } from "../db/sqlite/file.ts";
 import { type Finding, ok, problem } from "./finding.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -15,7 +16,7 @@ export const FREE_SPACE = "Free some space: old backups, logs, packages";
 export function checkDiskSpace(directory: string, file: string): Finding[] {
   const { bavail, bsize, files, ffree } = statfsSync(directory);
   const free = bavail * bsize;
-  const needed = Math.max(LEAST_SPACE, LEAST_COPIES * (statSync(file, { throwIfNoEntry: false })?.size ?? 0));
+  const needed = Math.max(LEAST_SPACE, LEAST_COPIES * sizeOf(file));
   const room = `${Math.floor(free / MEGABYTE)} MiB free`;
   return [
     free < needed
