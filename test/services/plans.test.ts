@@ -214,7 +214,11 @@ async function plansOf(what: string, run: Run): Promise<string[]> {
 }
 
 const many = <T>(row: (n: number) => T) => Array.from({ length: 128 }, (_, n) => row(n + 1));
-const owner = () => ({ user_id });
+/** A statement over that many rows. */
+const bulk =
+  <Row>(run: (tx: Tx, of: { user_id: number }, rows: Row[]) => Promise<unknown>, row: (n: number) => Row): Run =>
+  (tx) =>
+    run(tx, { user_id }, many(row));
 const span = () => ({ user_id, start: EPISODES - 10, end: EPISODES, client: 1, limit: 500 });
 
 const place = () => ({ user_id, begun_at: PLAYS, id: PLAYS });
@@ -237,37 +241,10 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
     (tx) => listChanged(tx, { user_id, from: SUBSCRIPTIONS - 10, limit: 50 }),
   ],
   ["entities that became part of others", "left_at", (tx) => listLeftEntities(tx, { user_id, from: 1, to: 9 })],
-  [
-    "entities by sync_id",
-    "sync_id",
-    (tx) =>
-      findEntities(
-        tx,
-        owner(),
-        many((n) => ({ sync_id: `sync${n}` })),
-      ),
-  ],
-  [
-    "entities of subscriptions",
-    "subscription",
-    (tx) =>
-      listEntitiesOf(
-        tx,
-        owner(),
-        many((id) => ({ id })),
-      ),
-  ],
+  ["entities by sync_id", "sync_id", bulk(findEntities, (n) => ({ sync_id: `sync${n}` }))],
+  ["entities of subscriptions", "subscription", bulk(listEntitiesOf, (id) => ({ id }))],
   ["a page of entities", "id", (tx) => listSubscriptionsAfter(tx, { user_id, after: 5, all: 0, limit: 30 })],
-  [
-    "actions that were done",
-    "action_id",
-    (tx) =>
-      findActions(
-        tx,
-        owner(),
-        many((n) => ({ action_id: `action${n}` })),
-      ),
-  ],
+  ["actions that were done", "action_id", bulk(findActions, (n) => ({ action_id: `action${n}` }))],
   ["a login", "token_hash", (tx) => findLoginToken(tx, { token_hash: "hash7" })],
   ["the tokens of a login", "family", (tx) => listFamily(tx, { user_id, family: "family7" })],
   ["URLs that were left", "left_at", (tx) => listLeft(tx, { user_id, start: 1 })],
@@ -293,26 +270,8 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
   ["episodes of a long podcast", "arrived_at", (tx) => listArrivedEpisodesOfLong(tx, { ...span(), podcast: 1 })],
   ["the end of a part of actions", "arrived_at", (tx) => findLaterArrival(tx, { user_id, after: 1, skip: 99 })],
   ["how many episodes a podcast has", "podcast", (tx) => countEpisodesOf(tx, { user_id, podcast: 1, most: 1001 })],
-  [
-    "episodes by guid",
-    "guid_key",
-    (tx) =>
-      findEpisodesByGuid(
-        tx,
-        owner(),
-        many((n) => ({ podcast: n % 200, guid_key: n })),
-      ),
-  ],
-  [
-    "episodes by URL",
-    "url_key",
-    (tx) =>
-      findEpisodesByUrl(
-        tx,
-        owner(),
-        many((n) => ({ podcast: n % 200, url_key: n })),
-      ),
-  ],
+  ["episodes by guid", "guid_key", bulk(findEpisodesByGuid, (n) => ({ podcast: n % 200, guid_key: n }))],
+  ["episodes by URL", "url_key", bulk(findEpisodesByUrl, (n) => ({ podcast: n % 200, url_key: n }))],
   [
     "the subscriptions that have episodes",
     "url_key",
@@ -346,116 +305,26 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
     "begun_at",
     (tx) => listPlays(tx, { ...place(), from: PLAYS - 2000, from_id: 0, podcast: 7, by: "app", limit: 100 }),
   ],
-  [
-    "the plays that a search found",
-    "begun_at",
-    (tx) =>
-      findEntries(
-        tx,
-        owner(),
-        many((n) => ({ begun_at: n, id: n })),
-      ),
-  ],
+  ["the plays that a search found", "begun_at", bulk(findEntries, (n) => ({ begun_at: n, id: n }))],
   ["what is begun", "arrived_at", (tx) => listBegun(tx, { user_id, from: EPISODES - 1000, to: EPISODES, limit: 50 })],
   ["where a part of the actions begins", "arrived_at", (tx) => findArrival(tx, { user_id, to: EPISODES, skip: 99 })],
-  [
-    "plays of joined episodes",
-    "episode",
-    (tx) =>
-      movePlays(
-        tx,
-        owner(),
-        many((n) => ({ from: n, into: n + 1 })),
-      ),
-  ],
+  ["plays of joined episodes", "episode", bulk(movePlays, (n) => ({ from: n, into: n + 1 }))],
   ["plays of an episode", "episode", (tx) => listPlacesOfEpisode(tx, { ...place(), episode: 7, limit: 100 })],
-  [
-    "the latest play of each episode",
-    "episode",
-    (tx) =>
-      findLatestPlays(
-        tx,
-        owner(),
-        many((n) => ({ episode: n })),
-      ),
-  ],
-  ["hours of days", "begun_at", (tx) => sumSpans(tx, owner(), many((n) => ({ from: n, to: n + 1 })).slice(0, 8))],
+  ["the latest play of each episode", "episode", bulk(findLatestPlays, (n) => ({ episode: n }))],
+  ["hours of days", "begun_at", (tx) => sumSpans(tx, { user_id }, many((n) => ({ from: n, to: n + 1 })).slice(0, 8))],
   ["hours of a month by podcast", "begun_at", (tx) => sumByPodcast(tx, { user_id, from: 1, to: 600 })],
-  [
-    "feeds",
-    "feed",
-    (tx) =>
-      findFeeds(
-        tx,
-        owner(),
-        many((n) => ({ feed: `feed${n}` })),
-      ),
-  ],
-  [
-    "feeds of subscriptions",
-    "subscription",
-    (tx) =>
-      listFeedsOf(
-        tx,
-        owner(),
-        many((id) => ({ id })),
-      ),
-  ],
-  [
-    "guids",
-    "guid",
-    (tx) =>
-      findGuids(
-        tx,
-        owner(),
-        many((n) => ({ guid: `guid${n}` })),
-      ),
-  ],
-  [
-    "guids of subscriptions",
-    "subscription",
-    (tx) =>
-      listGuidsOf(
-        tx,
-        owner(),
-        many((id) => ({ id })),
-      ),
-  ],
+  ["feeds", "feed", bulk(findFeeds, (n) => ({ feed: `feed${n}` }))],
+  ["feeds of subscriptions", "subscription", bulk(listFeedsOf, (id) => ({ id }))],
+  ["guids", "guid", bulk(findGuids, (n) => ({ guid: `guid${n}` }))],
+  ["guids of subscriptions", "subscription", bulk(listGuidsOf, (id) => ({ id }))],
 ];
 
 /** An app marks all episodes of a podcast as played at one time. */
 const AT_ONCE: [what: string, column: string, run: Run][] = [
-  [
-    "the play before a report",
-    "episode",
-    (tx) =>
-      findPlays(
-        tx,
-        owner(),
-        many((n) => ({ episode: n, client: 1, at: PLAYS })),
-      ),
-  ],
-  [
-    "the latest play of each episode",
-    "episode",
-    (tx) =>
-      findLatestPlays(
-        tx,
-        owner(),
-        many((n) => ({ episode: n })),
-      ),
-  ],
-  [
-    "what a deletion removes of plays",
-    "episode",
-    (tx) =>
-      deletePlays(
-        tx,
-        owner(),
-        many((id) => ({ id })),
-      ),
-  ],
-  ["the play that goes on", "episode", (tx) => extendPlays(tx, owner(), many(extension))],
+  ["the play before a report", "episode", bulk(findPlays, (n) => ({ episode: n, client: 1, at: PLAYS }))],
+  ["the latest play of each episode", "episode", bulk(findLatestPlays, (n) => ({ episode: n }))],
+  ["what a deletion removes of plays", "episode", bulk(deletePlays, (id) => ({ id }))],
+  ["the play that goes on", "episode", bulk(extendPlays, extension)],
 ];
 
 test.each(AT_ONCE)("%s is found by its episode, however many plays began at once", async (what, _, run) => {
