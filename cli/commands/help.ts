@@ -10,7 +10,7 @@ interface Guide {
   /** The name of the file, which others link to. */
   document: string;
   about: string;
-  read(): Promise<string>;
+  read(): Promise<{ default: string }>;
 }
 
 /** Guides, from docs/. */
@@ -19,62 +19,62 @@ const TOPICS: Record<string, Guide> = {
   apps: {
     document: "apps.md",
     about: "connect AntennaPod, Kasts, gPodder and other apps",
-    read: async () => (await import("../../docs/apps.md", { with: { type: "text" } })).default,
+    read: () => import("../../docs/apps.md", { with: { type: "text" } }),
   },
   moving: {
     document: "moving.md",
     about: "move in from another server or app",
-    read: async () => (await import("../../docs/moving.md", { with: { type: "text" } })).default,
+    read: () => import("../../docs/moving.md", { with: { type: "text" } }),
   },
   sync: {
     document: "api.md",
     about: "the API, for app authors",
-    read: async () => (await import("../../docs/api.md", { with: { type: "text" } })).default,
+    read: () => import("../../docs/api.md", { with: { type: "text" } }),
   },
   backups: {
     document: "backup.md",
     about: "backups and restore",
-    read: async () => (await import("../../docs/operators/backup.md", { with: { type: "text" } })).default,
+    read: () => import("../../docs/operators/backup.md", { with: { type: "text" } }),
   },
   undo: {
     document: "history.md",
     about: "history, and how to bring back lost podcasts",
-    read: async () => (await import("../../docs/operators/history.md", { with: { type: "text" } })).default,
+    read: () => import("../../docs/operators/history.md", { with: { type: "text" } }),
   },
   feeds: {
     document: "feed-lookup.md",
     about: "titles, guids and new URLs from the feeds themselves",
-    read: async () => (await import("../../docs/operators/feed-lookup.md", { with: { type: "text" } })).default,
+    read: () => import("../../docs/operators/feed-lookup.md", { with: { type: "text" } }),
   },
   install: {
     document: "install.md",
     about: "install, systemd, Docker, TLS",
-    read: async () => (await import("../../docs/operators/install.md", { with: { type: "text" } })).default,
+    read: () => import("../../docs/operators/install.md", { with: { type: "text" } }),
   },
   upgrades: {
     document: "upgrade.md",
     about: "upgrade, and go back",
-    read: async () => (await import("../../docs/operators/upgrade.md", { with: { type: "text" } })).default,
+    read: () => import("../../docs/operators/upgrade.md", { with: { type: "text" } }),
   },
   troubleshooting: {
     document: "troubleshooting.md",
     about: "symptoms and fixes",
-    read: async () => (await import("../../docs/operators/troubleshooting.md", { with: { type: "text" } })).default,
+    read: () => import("../../docs/operators/troubleshooting.md", { with: { type: "text" } }),
   },
   postgresql: {
     document: "scale.md",
     about: "PostgreSQL and several servers",
-    read: async () => (await import("../../docs/operators/scale.md", { with: { type: "text" } })).default,
+    read: () => import("../../docs/operators/scale.md", { with: { type: "text" } }),
   },
   checks: {
     document: "conformance.md",
     about: "check any sync server, and every check with its source",
-    read: async () => (await import("../../docs/conformance.md", { with: { type: "text" } })).default,
+    read: () => import("../../docs/conformance.md", { with: { type: "text" } }),
   },
   metrics: {
     document: "metrics.md",
     about: "Prometheus and Grafana",
-    read: async () => (await import("../../docs/operators/metrics.md", { with: { type: "text" } })).default,
+    read: () => import("../../docs/operators/metrics.md", { with: { type: "text" } }),
   },
 };
 
@@ -96,7 +96,7 @@ export function addHelpCommand(program: Command): void {
     .action(async (topic?: string, inner?: string) => {
       const guide = TOPICS[topic ?? ""] ?? (names.includes(topic ?? "") ? undefined : findByFile(topic));
       if (!guide) return find(program, [topic, inner]).help();
-      const text = await guide.read();
+      const { default: text } = await guide.read();
       const { isTTY, columns } = process.stdout;
       if (!isTTY || wantsJson(help)) return printResult(help, { topic, text }, () => text.trimEnd());
       const colors = colorsOf(process.stdout).isColorSupported;
@@ -137,12 +137,11 @@ function find(program: Command, path: (string | undefined)[]): Command {
 const noTopic = (name: string) =>
   `There is no command or guide ${name}. Guides: ${Object.keys(TOPICS).join(", ")}. podkeep help lists the commands`;
 
-async function listSettings(): Promise<string> {
-  return settingNames
-    .map((name) => {
-      const fallback = defaultOf(name);
-      const head = `- ${envNameOf(name)}, ${flagOf(name)}${fallback ? ` (default: ${fallback})` : ""}`;
-      return `${head}:\n  ${descriptionOf(name)}`;
-    })
-    .join("\n");
+async function listSettings(): Promise<{ default: string }> {
+  const lines = settingNames.map((name) => {
+    const fallback = defaultOf(name);
+    const head = `- ${envNameOf(name)}, ${flagOf(name)}${fallback ? ` (default: ${fallback})` : ""}`;
+    return `${head}:\n  ${descriptionOf(name)}`;
+  });
+  return { default: lines.join("\n") };
 }

@@ -99,7 +99,7 @@ function withoutSecrets(step: Step): Step {
 async function printStatus(command: Command, place: Place): Promise<void> {
   const status = readServiceStatus(place);
   await printResult(command, status, () =>
-    layPairs(Object.entries(status).map(([name, value]): [string, string] => [name, String(value)])),
+    layPairs(Object.entries(status).map(([name, value]) => [name, String(value)])),
   );
   if (status.state !== "active") {
     throw new DomainError("unavailable", `The service is ${status.state}: ${place.journal} -n 20 shows why`);

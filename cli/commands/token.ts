@@ -113,9 +113,9 @@ export function layToken({ token, user, address, scope, expires, remarks }: Issu
     ["Server", address],
     ["User", user],
     ["Password", token],
-    ...(scope === "read" ? [["Scope", "read"] as [string, string]] : []),
-    ...(expires ? [["Expires", expires] as [string, string]] : []),
-    ...remarks.map((remark): [string, string] => ["", remark]),
+    ...(scope === "read" ? [["Scope", "read"]] : []),
+    ...(expires ? [["Expires", expires]] : []),
+    ...remarks.map((remark) => ["", remark]),
   ]);
 }
 

@@ -136,7 +136,7 @@ const layLink = ({ url, expires, remarks }: Awaited<ReturnType<typeof linkFor>>)
   layPairs([
     ["Link", url],
     ["", `It works once, until ${expires}: the user opens it and chooses a password.`],
-    ...remarks.map((remark): [string, string] => ["", remark]),
+    ...remarks.map((remark) => ["", remark]),
   ]);
 
 async function changePassword(name: string, options: NewPasswordOptions, command: Command): Promise<void> {

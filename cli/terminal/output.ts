@@ -141,10 +141,10 @@ function layRow(row: string[], widths: number[], paint: (text: string) => string
 }
 
 /** Lays names and values out, one pair per line. */
-export function layPairs(pairs: [name: string, value: string][]): string {
-  const width = Math.max(...pairs.map(([name]) => name.length));
+export function layPairs(pairs: string[][]): string {
+  const width = Math.max(...pairs.map(([name = ""]) => name.length));
   const { bold } = colorsOf(process.stdout);
-  return pairs.map(([name, value]) => `${bold(name.padEnd(width))}  ${printable(value)}`).join("\n");
+  return pairs.map(([name = "", value = ""]) => `${bold(name.padEnd(width))}  ${printable(value)}`).join("\n");
 }
 
 /** Lays a record out by the names of its fields. */
