@@ -42,7 +42,7 @@ export async function listApps(
     .map(({ id, label, scope, created_at, expires_at, last_used_at }) => {
       const own = devices.filter(({ token_id }) => token_id === id);
       const uses = [last_used_at, ...own.map(({ last_sync_at }) => last_sync_at)].filter((at) => at !== null);
-      const named = products.filter(({ token_id }) => token_id === id).map(({ product }) => product ?? "");
+      const named = products.flatMap(({ token_id, product }) => (token_id === id && product ? product : []));
       return {
         id,
         label,
@@ -50,7 +50,7 @@ export async function listApps(
         created_at,
         expires_at,
         last_used_at: uses.length === 0 ? null : Math.max(...uses),
-        products: [...new Set(named)].filter(Boolean),
+        products: [...new Set(named)],
         devices: own,
       };
     })
