@@ -1,6 +1,6 @@
 // The feed list of a device: what a GET sends of the user's subscriptions (docs/devices.md).
 import type { Habits } from "./habits.ts";
-import { statusOf } from "./history.ts";
+import { isSubscribed } from "./history.ts";
 import { type FormerSpelling, inOtherScheme, withoutScheme, withSmallScheme } from "./spellings.ts";
 import type { SubscriptionState } from "./subscription-state.ts";
 import { endOf, type Millis, type SyncPosition } from "./sync-window.ts";
@@ -18,11 +18,11 @@ export interface Listing {
 }
 
 type Current = Pick<SubscriptionState, "feed_url" | "subscription_changed" | "deleted"> &
-  Parameters<typeof statusOf>[0];
+  Parameters<typeof isSubscribed>[0];
 
 /** The listing of a subscription's own feed URL. @param feed its hash */
 export function currentListing(feed: string, row: Current): Listing {
-  const state = statusOf(row) === "subscribed" ? "subscribed" : "unsubscribed";
+  const state = isSubscribed(row) ? "subscribed" : "unsubscribed";
   return { feed, feed_url: row.feed_url, state, changed: Math.max(row.subscription_changed, row.deleted ?? 0) };
 }
 

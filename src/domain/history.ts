@@ -76,6 +76,9 @@ export function statusOf(row: { is_subscribed: boolean | number; deleted: number
   return is_subscribed ? "subscribed" : "unsubscribed";
 }
 
+/** Whether it is on the list. */
+export const isSubscribed = (row: Parameters<typeof statusOf>[0]): boolean => statusOf(row) === "subscribed";
+
 /** Describes what was changed in a working set. A change of two things is two rows. */
 export function describeChanges(set: WorkingSet): Change[] {
   const seqs = new Map<number, number>();

@@ -1,5 +1,6 @@
 // Actions of clients of the draft of the Open Podcast API: which of them wins (docs/open-podcast-draft.md).
 import type { FeedUrl } from "./feed-url.ts";
+import { isSubscribed } from "./history.ts";
 import {
   addFeed,
   changeFeed,
@@ -9,7 +10,7 @@ import {
   subscribeAgain,
 } from "./subscription-rules.ts";
 import type { SubscriptionState } from "./subscription-state.ts";
-import { createEntity, isOn, refreshEntity, type SyncEntity } from "./sync-entities.ts";
+import { createEntity, refreshEntity, type SyncEntity } from "./sync-entities.ts";
 import type { WorkingSet } from "./working-set.ts";
 
 /** An action of a client. It names a subscription by sync_id; without one, by feed URL or guid. */
@@ -126,7 +127,7 @@ export class ActionRules {
     const at = this.#timeOf(occurred_at, said, "status_at");
     if (at === null) return { status: "ignored", subscription: found };
     said.now.status_at = at;
-    if (isOn(found) && !set.hasPendingDeletion(found)) return { status: "ignored", subscription: found };
+    if (isSubscribed(found) && !set.hasPendingDeletion(found)) return { status: "ignored", subscription: found };
     Object.assign(said.now, { subscribed_at: at, unsubscribed_at: null, client });
     if (found.deleted === null) subscribeAgain(set, found);
     else {
@@ -141,7 +142,7 @@ export class ActionRules {
     const at = this.#timeOf(occurred_at, said, "status_at");
     if (at === null) return { status: "ignored", subscription: found };
     said.now.status_at = at;
-    if (!isOn(found)) return { status: "ignored", subscription: found };
+    if (!isSubscribed(found)) return { status: "ignored", subscription: found };
     Object.assign(said.now, { unsubscribed_at: at, client: this.client });
     changeSubscribed(this.set, found, false);
     return { status: "applied", subscription: found };

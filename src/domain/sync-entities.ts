@@ -1,5 +1,5 @@
 // A subscription as the draft of the Open Podcast API tells it (docs/open-podcast-draft.md).
-import { statusOf } from "./history.ts";
+import { isSubscribed } from "./history.ts";
 import { changedAt, type SubscriptionChange, type SubscriptionState } from "./subscription-state.ts";
 
 /** Times are Unix milliseconds; those of `_at` without "changed" and "left" by the clock of who said it. */
@@ -27,8 +27,6 @@ type Stored = Pick<SubscriptionState, "id" | "is_subscribed" | "subscription_cha
 /** Whether it did not become part of another subscription. */
 export const isCurrent = ({ left_at }: Pick<SyncEntity, "left_at">) => left_at === null;
 
-/** Whether it is on the list. */
-export const isOn = (stored: Stored) => statusOf(stored) === "subscribed";
 const statusTime = ({ subscription_changed, deleted }: Stored) => deleted ?? subscription_changed;
 
 /** What is known of a subscription that the draft has not told yet. @param now as for followChange() */
@@ -42,7 +40,7 @@ export function createEntity(state: Stored, sync_id: string, now = Number.POSITI
     left_url: null,
     left_guid: null,
     subscribed_at: said,
-    unsubscribed_at: isOn(state) ? null : said,
+    unsubscribed_at: isSubscribed(state) ? null : said,
     status_at: said,
     address_at: Math.min(Math.max(state.subscription_changed, state.guid_changed ?? 0), now),
     client: null,
@@ -51,7 +49,7 @@ export function createEntity(state: Stored, sync_id: string, now = Number.POSITI
 
 /** The entity, made fit if the subscription changed while the draft was off. */
 export function refreshEntity(entity: SyncEntity, state: Stored): SyncEntity {
-  const on = isOn(state);
+  const on = isSubscribed(state);
   if (entity.changed_at === changedAt(state) && on === (entity.unsubscribed_at === null)) return entity;
   const now = createEntity(state, entity.sync_id);
   if (on) return entity.unsubscribed_at === null ? { ...now, subscribed_at: entity.subscribed_at } : now;
@@ -74,11 +72,11 @@ export function followChange(
   if (!before || !entity) return { ...createEntity(after, entity?.sync_id ?? sync_id, now), changed_at };
   const at = Math.min(changed_at, now);
   const next = { ...refreshEntity(entity, before), changed_at, client: null };
-  if (isOn(before) !== isOn(after)) {
-    if (isOn(after)) Object.assign(next, { subscribed_at: at, unsubscribed_at: null });
+  if (isSubscribed(before) !== isSubscribed(after)) {
+    if (isSubscribed(after)) Object.assign(next, { subscribed_at: at, unsubscribed_at: null });
     else next.unsubscribed_at = at;
   }
-  if (isOn(before) !== isOn(after) || before.deleted !== after.deleted) next.status_at = at;
+  if (isSubscribed(before) !== isSubscribed(after) || before.deleted !== after.deleted) next.status_at = at;
   if (before.feed_url !== after.feed_url || before.guid !== after.guid) next.address_at = at;
   return next;
 }

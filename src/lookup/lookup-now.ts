@@ -1,7 +1,7 @@
 // A lookup that an admin asks for.
 import type { App } from "../app.ts";
 import type { FeedUrl } from "../domain/feed-url.ts";
-import { statusOf } from "../domain/history.ts";
+import { isSubscribed } from "../domain/history.ts";
 import { lookupKey } from "../domain/lookup-rules.ts";
 import { DomainError } from "../errors.ts";
 import type { Actor } from "../services/actor.ts";
@@ -43,7 +43,7 @@ async function findSubscribed({ database }: App, { user_id }: Actor, { hash }: F
   return database.read(async (tx) => {
     const [known] = await findFeeds(tx, { user_id }, [{ feed: hash }]);
     const rows = known ? await findSubscriptions(tx, { user_id }, [{ id: known.subscription }]) : [];
-    const found = rows.find((row) => statusOf(row) === "subscribed");
+    const found = rows.find(isSubscribed);
     if (!found) throw new DomainError("not_found", "The user is not subscribed to this feed");
     return found;
   });

@@ -1,5 +1,5 @@
 // The walk: finds feeds that users subscribed to since the last one, and plans their first lookup.
-import { statusOf } from "../domain/history.ts";
+import { isSubscribed } from "../domain/history.ts";
 import { lookupKey } from "../domain/lookup-rules.ts";
 import { FIRST_LOOKUPS_APART } from "../domain/lookup-schedule.ts";
 import { readUsers } from "../services/users.ts";
@@ -45,9 +45,7 @@ async function walkUser(context: LookupContext, user_id: number, since: number):
   for (let from: number | undefined = since; from !== undefined && !signal.aborted; ) {
     const start: number = from;
     const rows = await database.read((tx) => listChangedFeeds(tx, { user_id, since: start, limit: PIECE }));
-    const subscribed = rows
-      .filter((row) => statusOf(row) === "subscribed")
-      .map((row) => ({ ...row, feed: lookupKey(row.feed_url) }));
+    const subscribed = rows.filter(isSubscribed).map((row) => ({ ...row, feed: lookupKey(row.feed_url) }));
     if (subscribed.length > 0) {
       const lookups = await database.read((tx) => findLookups(tx, {}, subscribed));
       const known = new Map(lookups.map((lookup) => [lookup.feed, lookup]));

@@ -1,7 +1,7 @@
 // podkeep's own export: the account as JSON.
 import { z } from "zod";
 import { DEVICE_TYPES } from "../domain/device-types.ts";
-import { statusOf } from "../domain/history.ts";
+import { isSubscribed } from "../domain/history.ts";
 import { type Moving, nothingFrom } from "../domain/moving-in.ts";
 import { readAction } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
@@ -64,7 +64,7 @@ type Place = { episode: number; started: number | null; position: number | null;
 export function readExport(text: string): Moving {
   const { tables } = parse(text);
   const moving = nothingFrom("podkeep");
-  const live = tables.subscriptions.filter((row) => statusOf(row) === "subscribed");
+  const live = tables.subscriptions.filter(isSubscribed);
   moving.feeds = live.map(({ feed_url, title, guid }) => ({ feed_url, title, guid: guid.toLowerCase() }));
   moving.devices = tables.devices;
   const feeds = new Map(tables.subscriptions.map((row) => [row.id, row.feed_url]));

@@ -1,6 +1,6 @@
 // What lookups know of feeds.
 import type { FeedLookupTable } from "../db/schema.ts";
-import { statusOf } from "../domain/history.ts";
+import { isSubscribed } from "../domain/history.ts";
 import { lookupKey } from "../domain/lookup-rules.ts";
 import { findLookups, listFailing } from "../store/feed-lookups.ts";
 import { findGuids } from "../store/guids.ts";
@@ -35,7 +35,7 @@ export interface Feed {
 export function listFeeds({ database }: Pick<Context, "database">, { user_id }: Actor): Promise<Feed[]> {
   return database.read(async (tx) => {
     const subscriptions = (await listSubscriptions(tx, { user_id }))
-      .filter((row) => statusOf(row) === "subscribed")
+      .filter(isSubscribed)
       .map((row) => ({ ...row, feed: lookupKey(row.feed_url) }));
     const lookups = new Map((await findLookups(tx, {}, subscriptions)).map((row) => [row.feed, row]));
     const claimed = [...lookups.values()].flatMap(({ guid }) => (guid === null ? [] : [{ guid }]));

@@ -1,7 +1,7 @@
 // Imports and exports of subscription lists.
 import { readFeedUrl, reasonOfRefusal, takeFeedUrl } from "../domain/feed-url.ts";
 import { readGuid } from "../domain/guid.ts";
-import { statusOf } from "../domain/history.ts";
+import { isSubscribed } from "../domain/history.ts";
 import type { OpmlFeed } from "../domain/opml.ts";
 import { readTitle } from "../domain/title.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
@@ -80,7 +80,7 @@ function isPresent(set: WorkingSet, { feed, guid }: NewSubscription): boolean {
   const byFeed = set.byFeed(feed.hash);
   const byGuid = set.byGuid(guid ?? feed.computed_guid);
   const found = guid === null ? [byFeed ?? byGuid] : [byFeed, byGuid];
-  return found.some((one) => one && statusOf(one) === "subscribed");
+  return found.some((one) => one && isSubscribed(one));
 }
 
 /** The feeds that a user is subscribed to. */

@@ -1,6 +1,6 @@
 // Mass removals that pages tell of, until the podcasts are back or the user keeps the list so.
 import type { Tx } from "../db/statement.ts";
-import { type ChangedBy, readChangedBy, statusOf } from "../domain/history.ts";
+import { type ChangedBy, isSubscribed, readChangedBy } from "../domain/history.ts";
 import { FEWEST_REMOVED } from "../domain/mass-removals.ts";
 import { findRemovals, HISTORY_END, readKeptRemovals, saveKeptRemovals, spansBefore } from "../store/history.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
@@ -54,7 +54,7 @@ export async function listMassRemovals(
   if (found.length === 0) return [];
   const { acts } = read;
   const present = await database.read((tx) => listSubscriptions(tx, { user_id }));
-  const live = new Set(present.filter((one) => statusOf(one) === "subscribed").map(({ id }) => id));
+  const live = new Set(present.filter(isSubscribed).map(({ id }) => id));
   const merges = acts.filter(({ merged_into }) => merged_into !== null);
   const merged = new Map(merges.map(({ subscription, merged_into }) => [subscription, merged_into]));
   // After a restored backup two podcasts can have been merged in both directions.

@@ -2,7 +2,7 @@
 import { currentListing, type Holdings, type Listing, leftListing } from "../domain/device-list.ts";
 import { type FeedUrl, hashFeedUrl } from "../domain/feed-url.ts";
 import type { Habits } from "../domain/habits.ts";
-import { type Change, statusOf, undoChanges, type What } from "../domain/history.ts";
+import { type Change, isSubscribed, statusOf, undoChanges, type What } from "../domain/history.ts";
 import { addedIn, isReversed, type Known, type Report } from "../domain/reports.ts";
 import { knowledgeOf, type Millis } from "../domain/sync-window.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
@@ -104,7 +104,7 @@ function findMoved(
   const changesOf = Map.groupBy(since, ({ subscription, merged_into }) => merged_into ?? subscription);
   const hasMoved = ({ feed }: Report) => {
     const subscription = set.byFeed(feed);
-    if (!subscription || statusOf(subscription) !== "subscribed") return false;
+    if (!subscription || !isSubscribed(subscription)) return false;
     const holding = holdings.get(feed);
     if (holding?.reported === false && (holding.reported_at ?? 0) > after) return false;
     const own = changesOf.get(subscription.id) ?? [];
