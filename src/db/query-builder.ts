@@ -7,8 +7,10 @@ async function refuse(): Promise<never> {
   throw new Error("This query builder can't execute: pass a statement to Tx.execute");
 }
 
+const DIALECTS = {
+  sqlite: new SqliteDialect({ database: refuse }),
+  postgres: new PostgresDialect({ pool: refuse }),
+};
+
 /** Compiles for an engine. Executing a query throws. */
-export const createQueryBuilder = (engine: "sqlite" | "postgres"): Kysely<Schema> =>
-  new Kysely({
-    dialect: engine === "sqlite" ? new SqliteDialect({ database: refuse }) : new PostgresDialect({ pool: refuse }),
-  });
+export const createQueryBuilder = (engine: keyof typeof DIALECTS) => new Kysely<Schema>({ dialect: DIALECTS[engine] });
