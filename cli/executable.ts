@@ -1,17 +1,19 @@
 // Where the executable begins; from source, cli/main.ts is the beginning.
 
 /**
- * Turns off the last of the runtime's three compilers, which takes more processor time and memory than it saves a server
- * that mostly waits (docs/performance.md). The runtime reads it before any code of ours, and in the environment only.
+ * What the runtime reads before any code of ours, and in the environment only (docs/performance.md). The last of its three
+ * compilers takes more processor time and memory than it saves a server that mostly waits. And by the memory that it
+ * believes the machine has, it collects garbage: from a quarter on before the heap has doubled.
  */
-const FEWER_COMPILERS = "BUN_JSC_useFTLJIT";
+const RUNTIME = { BUN_JSC_useFTLJIT: "0", BUN_JSC_forceRAMSize: String(256 * 1024 * 1024) };
 
 const args = process.argv.slice(2);
 const command = args.find((arg) => !arg.startsWith("-"));
-if (command === "serve" && process.env[FEWER_COMPILERS] === undefined) {
+const isSet = Object.keys(RUNTIME).every((name) => process.env[name] !== undefined);
+if (command === "serve" && !isSet) {
   try {
     // The same process, so that its id, files and signals stay as they are.
-    process.execve?.(process.execPath, [process.execPath, ...args], { ...process.env, [FEWER_COMPILERS]: "0" });
+    process.execve?.(process.execPath, [process.execPath, ...args], { ...RUNTIME, ...process.env });
   } catch {
     // Under an emulator, which the system can't start by the executable's name. It works, with all compilers.
   }
