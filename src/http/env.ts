@@ -45,6 +45,8 @@ export interface HttpEnv {
     clock: number;
     /** Name of the user who signed in by Basic or a session. */
     userName: string;
+    /** How many podcasts that user has or had. */
+    podcasts: number | undefined;
     /** The id of the page's session. */
     sessionId: string | null;
     /** True if a stranger may open this page. */

@@ -9,6 +9,11 @@ import { setLength } from "./response-headers.ts";
 
 /** Responses that are made at a time, of all users: each has a list in memory several times. */
 const making = new Slots(8);
+/** Podcasts above which a user's response is also one of few, until it is sent: each feed URL may have 8 KB. */
+const MANY = 500;
+const large = new Slots(2);
+/** Milliseconds after which a large response no longer keeps other users' waiting. */
+const LONGEST_LARGE = 60_000;
 /** Milliseconds after which a response no longer keeps the user's next one waiting. */
 const LONGEST = 10 * 60_000;
 
@@ -18,28 +23,42 @@ function createLine(most = 1): (c: Context<HttpEnv>, next: () => Promise<void>) 
   const giveTurn = takeTurns();
   return (c, next) => {
     const { user_id } = c.get("actor");
+    const isLarge = (c.get("podcasts") ?? 0) > MANY;
     const begin = performance.now();
     const made = Promise.withResolvers<void>();
+    const sent = Promise.withResolvers<void>();
     // A connection whose body has arrived has no idle time.
-    const isIdle = !c.req.raw.body && !line.mayBegin(user_id);
+    const isIdle = !c.req.raw.body && !(line.mayBegin(user_id) && (!isLarge || large.mayBegin(user_id)));
     if (isIdle) c.env.awaitResponse?.();
     const answer = async () => {
       if (isIdle) c.env.stayOpen?.();
-      if (line.waiting > 0) {
+      if (line.waiting + large.waiting > 0) {
         await giveTurn();
         // An app that gave up asks again.
         c.req.raw.signal.throwIfAborted();
       }
       await making.run(() => checkIfLate(c, begin).then(next), user_id);
       const body = await readLong(c);
-      const sent = body && Promise.withResolvers<void>();
-      if (sent) respondWith(c, streamWhile(body, c.req.raw.signal, sent.resolve));
+      if (body) respondWith(c, streamWhile(body, c.req.raw.signal, sent.resolve));
+      else sent.resolve();
       made.resolve();
-      await sent?.promise;
     };
-    line.run(answer, user_id).catch(made.reject);
+    const answerAsLarge = () => answer().then(() => within(LONGEST_LARGE, sent.promise));
+    const inTurn = async () => {
+      await (isLarge ? large.run(answerAsLarge, user_id) : answer());
+      await sent.promise;
+    };
+    line.run(inTurn, user_id).catch(made.reject);
     return made.promise;
   };
+}
+
+/** Waits for a promise, for so many milliseconds at most. */
+async function within(most: number, promise: Promise<void>): Promise<void> {
+  const { promise: end, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, most);
+  await Promise.race([promise, end]);
+  clearTimeout(timer);
 }
 
 /** For lists and pages. */

@@ -103,7 +103,14 @@ export async function readSession(context: Context, text: string, audience: Audi
     token_id === null
       ? actAsUser(user_id, app, device)
       : actorOf(context, found.id === null ? undefined : found, device);
-  return { actor: audience === "page" ? { ...actor, kind: "page" } : actor, name: found.name, hash, id, expires_at };
+  return {
+    actor: audience === "page" ? { ...actor, kind: "page" } : actor,
+    name: found.name,
+    podcasts: found.last_subscription,
+    hash,
+    id,
+    expires_at,
+  };
 }
 
 const unknown = () => new DomainError("unauthorized", "The session is unknown");

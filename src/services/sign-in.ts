@@ -12,6 +12,8 @@ export interface SignedIn {
   actor: Actor;
   /** The user's name. */
   name: string;
+  /** How many podcasts the user has or had. */
+  podcasts: number;
 }
 
 export interface Credentials {
@@ -41,7 +43,7 @@ async function signInAs(
 ): Promise<SignedIn> {
   if (isToken(password)) {
     const actor = await checkToken(context, password, attempts);
-    if (user?.id === actor.user_id) return { actor, name: user.name };
+    if (user?.id === actor.user_id) return { actor, ...describe(user) };
     const signedIn = await nameUser(context, actor);
     if (foldName(inLatin1(signedIn.name)) === foldName(name)) return signedIn;
     const subject = { token: actor.id ?? "", name: signedIn.name };
@@ -51,8 +53,12 @@ async function signInAs(
   const matches = await context.passwords.check(user, name, password, attempts);
   if (!user || !matches) throw new DomainError("unauthorized", "The name or the password is wrong");
   attempts.succeed(user.id);
-  return { actor: actAsUser(user.id, app), name: user.name };
+  return { actor: actAsUser(user.id, app), ...describe(user) };
 }
+
+const describe = ({ name, last_subscription }: { name: string; last_subscription: number }) => {
+  return { name, podcasts: last_subscription };
+};
 
 /** What to do if an app names a user who has another name. */
 export const RENAMED = "if the user was renamed, enter the new name in the app";
@@ -77,5 +83,5 @@ async function checkToken(context: Context, token: string, attempts: Attempts): 
 
 async function nameUser({ database }: Context, actor: Actor): Promise<SignedIn> {
   const [user] = await database.read((tx) => findUserById(tx, { user_id: actor.user_id }));
-  return { actor, name: user?.name ?? "" };
+  return { actor, ...describe(user ?? { name: "", last_subscription: 0 }) };
 }

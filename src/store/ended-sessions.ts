@@ -6,17 +6,21 @@ import type { findTokenById } from "./tokens.ts";
 
 type Found = Awaited<ReturnType<typeof findTokenById>>[number];
 
+interface User {
+  user_id: number;
+  name: string;
+  session_key: string | null;
+  last_subscription: number;
+}
+
 /** The token is all null if the session has none that is there. */
-type Basis = { user_id: number; name: string; session_key: string | null; ended: number | null } & (
-  | Omit<Found, "user_id">
-  | Record<keyof Omit<Found, "user_id">, null>
-);
+type Basis = User & { ended: number | null } & (Omit<Found, "user_id"> | Record<keyof Omit<Found, "user_id">, null>);
 
 /** What a session of an app depends on: its user, whether it was ended, and its token. @param token_id empty for none */
 export const findBasis = statement(
   (_, p: { public_id: string; session_hash: string; token_id: string }) =>
-    sql<Basis>`select users.id as user_id, users.name, users.session_key, ended.expires_at as ended, tokens.id, tokens.hash,
-        tokens.label, tokens.scope, tokens.expires_at, tokens.last_used_at, tokens.revoked_at
+    sql<Basis>`select users.id as user_id, users.name, users.session_key, users.last_subscription,
+        ended.expires_at as ended, tokens.id, tokens.hash, tokens.label, tokens.scope, tokens.expires_at, tokens.last_used_at, tokens.revoked_at
       from users
       left join ended_sessions as ended on ended.user_id = users.id and ended.session_hash in (${p.session_hash})
       left join tokens on tokens.id in (${p.token_id})

@@ -25,7 +25,7 @@ export const latestClock = statement((db) =>
 export const findUsers = statement((db, p: { name: string; name_key: string }) =>
   db
     .selectFrom("users")
-    .select(["id", "public_id", "name", "password_hash"])
+    .select(["id", "public_id", "name", "password_hash", "last_subscription"])
     .where((row) => row.or([row("name", "=", p.name), row("name_key", "=", p.name_key)])),
 );
 
@@ -144,7 +144,7 @@ export const setPassword = statement((db, p: Owner & { password_hash: string | n
 );
 
 export const findUserById = statement((db, p: Owner) =>
-  db.selectFrom("users").select(["name", "public_id", "session_key"]).where("id", "=", p.user_id),
+  db.selectFrom("users").select(["name", "public_id", "session_key", "last_subscription"]).where("id", "=", p.user_id),
 );
 
 /** Gives the user a session key, or leaves the one that is there. */

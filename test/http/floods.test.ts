@@ -127,6 +127,43 @@ test.each(LONG)("%s: a client that doesn't read has no more than %d long respons
   for (const { body } of answered) if (!body?.locked) await body?.cancel().catch(() => {});
 });
 
+async function cookieOf(user: TestUser): Promise<string> {
+  const [cookie = []] = (await signedIn(server, user)).cookies;
+  return cookie.join("=");
+}
+
+type Headers = Record<string, string>;
+const MANY: [string, string, (user: TestUser) => Headers | Promise<Headers>][] = [
+  ["a name and a token", "/api/2/subscriptions/USER/phone.json", ({ name, token }) => basicAuth(name, token)],
+  ["a token", "/index.php/apps/gpoddersync/subscriptions", ({ token }) => ({ Authorization: `Bearer ${token}` })],
+  ["a session", "/podcasts/podkeep.opml", async (user) => ({ Cookie: await cookieOf(user) })],
+];
+
+test.each(MANY)("by %s: of users with many podcasts, two read at a time; no other user waits", async (_, path, by) => {
+  const large = [ann, await server.user("carl"), await server.user("dora")];
+  const add = Array.from({ length: 501 }, (_, n) => `https://${n}.example/${"x".repeat(1200)}`);
+  for (const { name, token } of large) {
+    const body = JSON.stringify({ add, remove: [] });
+    await server.send("POST", `/api/2/subscriptions/${name}/tablet.json`, { headers: basicAuth(name, token), body });
+  }
+  const asker = async (user: TestUser) => {
+    const url = `http://podkeep.test${path.replace("USER", user.name)}`;
+    const headers = await by(user);
+    return async () => server.http.fetch(new Request(url, { headers }), {});
+  };
+  const [askers, askAsBob] = [await Promise.all(large.map(asker)), await asker(bob)];
+  const answered: Response[] = [];
+  const asked = askers.map((ask) => ask().then((response) => answered.push(response)));
+  await until(() => answered.length > 1);
+  for (let n = 0; n < 100; n++) expect(await (await askAsBob()).text()).not.toContain("https://0.example");
+  expect(answered).toHaveLength(2);
+  for (let n = 0; n < large.length; n++) {
+    await until(() => answered.length > n);
+    expect(await answered[n]?.text()).toContain("https://500.example");
+  }
+  await Promise.all(asked);
+});
+
 test("a list that waits while another device reads a long one slowly is sent in the end", async () => {
   const headers = basicAuth("ann", ann.token);
   const add = Array.from({ length: 150 }, (_, n) => `https://${n}.example/${"x".repeat(5000)}`);

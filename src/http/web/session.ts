@@ -54,6 +54,7 @@ function keepSession(c: Context<HttpEnv>, app: App, shared: Shared, session: Ses
   c.set("checkAgain", () => sessionOf(c, app, shared, "page"));
   c.set("actor", session.actor);
   c.set("userName", session.name);
+  c.set("podcasts", session.podcasts);
   c.set("sessionId", session.id);
   c.set("frame", async () => {
     const shown = await readFrame(app, session.actor);
