@@ -1,7 +1,7 @@
 // Statements on how long a user listened.
-import { sql } from "kysely";
-import type { Owner } from "../db/schema.ts";
-import { bulkStatement, statement } from "../db/statement.ts";
+import { type Kysely, sql } from "kysely";
+import type { Owner, Schema } from "../db/schema.ts";
+import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { HIGHEST, LOWEST, numbersOf } from "./rows.ts";
 
 /** The length of a play, in seconds; a mark has none. */
@@ -21,19 +21,36 @@ export const sumSpans = bulkStatement(
       from (values ${numbersOf(rows, ["from", "to"])}) as wanted`,
 );
 
-/** Seconds listened from `from` on until `to`, by podcast. `feed_url` is of a feed that is in no list. */
-export const sumByPodcast = statement((db, p: Owner & Span) =>
+/** From a play on, in the order of their begin and id, until another one. */
+type Piece = Owner & Span & { from_id: number; to_id: number };
+
+// As rows, because many plays can have begun at one time. Of casts, SQLite would search by the first column only.
+const within = (db: Kysely<Schema>, p: Piece) =>
   db
     .selectFrom("plays")
+    .where("plays.user_id", "in", [p.user_id])
+    .where(sql<boolean>`(plays.begun_at, plays.id) >= (${p.from}, ${p.from_id})`)
+    .where(sql<boolean>`(plays.begun_at, plays.id) < (${p.to}, ${p.to_id})`);
+
+/** The play that comes `skip` plays after the first one. */
+export const findPlay = statement((db, p: Piece & { skip: number }) =>
+  within(db, p)
+    .select(["plays.begun_at", "plays.id"])
+    .orderBy("plays.begun_at")
+    .orderBy("plays.id")
+    .limit(sql.lit(1))
+    .offset(limitTo(p.skip)),
+);
+
+/** Seconds listened, by podcast. `feed_url` is of a feed that is in no list. */
+export const sumByPodcast = statement((db, p: Piece) =>
+  within(db, p)
     .innerJoin("episodes", (join) =>
       join.onRef("episodes.user_id", "=", "plays.user_id").onRef("episodes.id", "=", "plays.episode"),
     )
     .select("episodes.podcast")
     .select(sql<number>`cast(sum(${LENGTH}) as bigint)`.as("seconds"))
     .select((row) => row.fn.min("episodes.feed_url").as("feed_url"))
-    .where("plays.user_id", "in", [p.user_id])
-    .where("plays.begun_at", ">=", p.from)
-    .where("plays.begun_at", "<", p.to)
     .groupBy("episodes.podcast"),
 );
 

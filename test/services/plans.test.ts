@@ -312,7 +312,11 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
   ["plays of an episode", "episode", (tx) => listPlacesOfEpisode(tx, { ...place(), episode: 7, limit: 100 })],
   ["the latest play of each episode", "episode", bulk(findLatestPlays, (n) => ({ episode: n }))],
   ["hours of days", "begun_at", (tx) => sumSpans(tx, { user_id }, many((n) => ({ from: n, to: n + 1 })).slice(0, 8))],
-  ["hours of a month by podcast", "begun_at", (tx) => sumByPodcast(tx, { user_id, from: 1, to: 600 })],
+  [
+    "hours of a month by podcast",
+    "begun_at(,id\\))?",
+    (tx) => sumByPodcast(tx, { user_id, from: 1, from_id: 0, to: 600, to_id: 0 }),
+  ],
   ["feeds", "feed", bulk(findFeeds, (n) => ({ feed: `feed${n}` }))],
   ["feeds of subscriptions", "subscription", bulk(listFeedsOf, (id) => ({ id }))],
   ["guids", "guid", bulk(findGuids, (n) => ({ guid: `guid${n}` }))],
