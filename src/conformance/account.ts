@@ -93,7 +93,7 @@ function openList(prober: Prober, protocol: Protocol): List {
  */
 export async function removeLeft(prober: Prober, protocol: Protocol): Promise<number | null> {
   let left: number | null = null;
-  prober.atEnd(async () => {
+  prober.atEnd(protocol, async () => {
     const list = openList(prober, protocol);
     const findLeft = async () =>
       (await list.readSubscribed()).filter(({ feed_url }) =>

@@ -80,7 +80,7 @@ export class Prober {
   readonly exchanges: Exchange[] = [];
   readonly clock: Clock;
   readonly #feeds: string[] = [];
-  readonly #ends: (() => Promise<void>)[] = [];
+  readonly #ends = new Map<unknown, () => Promise<unknown>>();
   #cleans = false;
 
   constructor(
@@ -102,15 +102,15 @@ export class Prober {
   /** Whether a feed URL is one of this check's, in any spelling. */
   isOurs = (feed_url: string): boolean => feed_url.toLowerCase().includes(`conformance.example/${this.id}/`);
 
-  /** Keeps what has to be done to leave the account as it was. */
-  atEnd(undo: () => Promise<void>): void {
-    this.#ends.push(undo);
+  /** Keeps what has to be done to leave the account as it was. @param of what is undone, once */
+  atEnd(of: unknown, undo: () => Promise<unknown>): void {
+    this.#ends.set(of, undo);
   }
 
   /** Removes what the check made, as far as the server lets it. */
   async end(): Promise<void> {
     this.#cleans = true;
-    for (const undo of this.#ends.splice(0).reverse()) {
+    for (const undo of [...this.#ends.values()].reverse()) {
       try {
         await undo();
       } catch (error) {

@@ -65,7 +65,7 @@ test("after 3,000 requests only what cleans up is sent", async () => {
   expect(prober.request("GET", "/")).rejects.toEqual(
     new RunEnd("The run ends after 3000 requests: check one part, by --protocol or --check"),
   );
-  prober.atEnd(async () => void (await prober.request("DELETE", "/")));
+  for (let time = 0; time < 2; time++) prober.atEnd("what it made", () => prober.request("DELETE", "/"));
   await prober.end();
   expect(sent.length).toBe(3001);
 });

@@ -40,8 +40,8 @@ const checkOf = (protocol: Protocol, { key, says, source, level, needs = [], run
   async run(prober) {
     const client = syncClient(prober, scriptFor(protocol), `c-${prober.id}-1`);
     const another = syncClient(prober, scriptFor(protocol), `c-${prober.id}-2`, true);
-    // Every app reads the subscriptions first, which is where it names its device.
-    for (const one of [client, another]) await one.readFeeds(0);
+    // Every app reads the subscriptions first, which is where it names its device, if its protocol has devices.
+    if (protocol === "gpodder") for (const one of [client, another]) await one.readFeeds(0);
     await run(prober, client, another);
   },
 });

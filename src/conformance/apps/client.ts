@@ -111,6 +111,7 @@ export function syncClient(
   const paths = pathsOf(protocol, user, device);
   const basic = { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
   const cookies = new Cookies();
+  const added = new Set<string>();
   let isKnown = false;
 
   const send = async (method: string, path: string, { body, headers }: Sent): Promise<Answer> => {
@@ -172,7 +173,8 @@ export function syncClient(
 
   /** Uploads changes of the list, which are undone at the end of the check. */
   async function postFeeds(add: string[], remove: string[], headers = {}): Promise<Answer> {
-    if (add.length > 0) prober.atEnd(async () => void (await request("POST", paths.upload, { add: [], remove: add })));
+    for (const feed of add) added.add(feed);
+    if (add.length > 0) prober.atEnd(added, () => request("POST", paths.upload, { add: [], remove: [...added] }));
     return request("POST", paths.upload, { add, remove }, headers);
   }
   const postActions = (actions: object[]) =>

@@ -1,7 +1,17 @@
 // POST /api/v1/sync: several actions in one request.
 import { type Check, NOWHERE } from "../check.ts";
 import { expectEqual } from "../expect.ts";
-import { action, DRAFT, draftClient, expectDraftError, HOUR, MINUTE, openSubscribed, statusesOf } from "./client.ts";
+import {
+  action,
+  DRAFT,
+  draftClient,
+  expectDraftError,
+  HOUR,
+  MINUTE,
+  MOST_ACTIONS,
+  openSubscribed,
+  statusesOf,
+} from "./client.ts";
 
 export const draftBatches: Check[] = [
   {
@@ -33,9 +43,12 @@ export const draftBatches: Check[] = [
       const app = draftClient(prober);
       const actions = (count: number) =>
         Array.from({ length: count }, () => action("subscribe", prober.clock.now(), { feed_url: prober.feed() }));
-      expectDraftError(await app.request("POST", "/api/v1/sync", { body: { requests: actions(31) } }), 400);
+      expectDraftError(
+        await app.request("POST", "/api/v1/sync", { body: { requests: actions(MOST_ACTIONS + 1) } }),
+        400,
+      );
       expectEqual("the list", await app.ours("limit=50"), []);
-      const statuses = new Set(statusesOf(await app.send(...actions(30))));
+      const statuses = new Set(statusesOf(await app.send(...actions(MOST_ACTIONS))));
       expectEqual("statuses", [...statuses], ["applied"]);
     },
   },

@@ -6,6 +6,8 @@ import type { Answer, Prober, Sent } from "../prober.ts";
 export const DRAFT = "Open Podcast API, pull request 171";
 /** The source of a check that a scenario demands. */
 export const example = (number: number) => `podkeep, docs/open-podcast-draft.md, example ${number}`;
+/** The most actions of one request. */
+export const MOST_ACTIONS = 30;
 /** Milliseconds. */
 export const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
 
@@ -84,6 +86,8 @@ export function draftClient(prober: Prober) {
   const request = (method: string, path: string, { body, headers }: Sent = {}): Promise<Answer> =>
     prober.request(method, path, { body, headers: { ...own, ...headers } });
 
+  const made = new Set<string>();
+
   /** Sends actions. @returns their results @throws Failure if they are not as many */
   async function send(...requests: Action[]): Promise<Result[]> {
     const answer = await request("POST", "/api/v1/sync", { body: { requests } });
@@ -93,12 +97,16 @@ export function draftClient(prober: Prober) {
     for (const { status, data } of results) {
       const { sync_id } = z.looseObject({ sync_id: z.string().optional() }).catch({}).parse(data);
       if (status === "rejected" || sync_id === undefined) continue;
-      prober.atEnd(async () => {
-        const undo = action("unsubscribe", prober.clock.now(), { sync_id });
-        await request("POST", "/api/v1/sync", { body: { requests: [undo] } });
-      });
+      made.add(sync_id);
     }
+    if (made.size > 0) prober.atEnd(made, removeMade);
     return results;
+  }
+
+  async function removeMade(): Promise<void> {
+    const undo = [...made].map((sync_id) => action("unsubscribe", prober.clock.now(), { sync_id }));
+    for (; undo.length > 0; )
+      await request("POST", "/api/v1/sync", { body: { requests: undo.splice(0, MOST_ACTIONS) } });
   }
 
   /** Sends one action. @returns its status, and the entity unless it was rejected */

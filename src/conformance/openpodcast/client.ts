@@ -84,7 +84,7 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
   function readAdded(answer: Answer): Added {
     requireSuccess(answer);
     const added = answer.json(Added);
-    for (const { guid } of added.success) prober.atEnd(async () => void (await patch(guid, { is_subscribed: false })));
+    for (const { guid } of added.success) prober.atEnd(guid, () => patch(guid, { is_subscribed: false }));
     return added;
   }
 
