@@ -43,7 +43,11 @@ export function addConformanceCommand(program: Command): void {
     .addOption(
       new Option("--token <token>", "a bearer token, also the password if none is read").env("CONFORMANCE_TOKEN"),
     )
-    .addOption(new Option("--second-token <token>", "another one, for a second app").env("CONFORMANCE_SECOND_TOKEN"))
+    .addOption(
+      new Option("--second-token <token>", "another one, or another password, for a second app").env(
+        "CONFORMANCE_SECOND_TOKEN",
+      ),
+    )
     .option("--rate <n>", `requests a second (default: ${RATE}, without limit on this machine)`, readRate)
     .option("--timeout <seconds>", "until a response must be complete", readTimeout, TIMEOUT)
     .option("--check <text>", "only checks whose id has this text")
@@ -140,9 +144,9 @@ async function countOfSecond(target: Target, usable: Account[]): Promise<number>
 
 /** The second token, if it is a password too; else null. */
 async function findSecondPassword(target: Target, usable: Account[]): Promise<string | null> {
-  const { second_token } = target;
+  const { second_token, password } = target;
   const app = usable.find(({ protocol }) => protocol === "gpodder" || protocol === "nextcloud");
-  if (!app || second_token === null) return null;
+  if (!app || second_token === null || second_token === password) return null;
   const { takesPassword } = await import("../../src/conformance/account.ts");
   return (await takesPassword(target, app.protocol, second_token)) ? second_token : null;
 }
@@ -185,6 +189,8 @@ async function readTarget(url: string, options: Options): Promise<Target> {
   if (user === "" && token === null) {
     throw new DomainError("invalid", "Name the test account: --user NAME, --token TOKEN, or both");
   }
+  if (secondToken !== null && secondToken === token)
+    throw new DomainError("invalid", "--second-token is --token again: issue another one, because a token is one app");
   // With podkeep a token is a password too; elsewhere it is refused, and the report says what was not checked.
   const password = user === "" ? null : token !== null && !passwordStdin ? token : await askPassword(passwordStdin);
   return {

@@ -31,8 +31,8 @@ export function createNaiveServer(clock = createClock()): Target {
   const plays = new Map<string, Play>();
   const devices = new Map<string, object>();
   const sessions = new Set<string>();
-  const [user, password] = ["test", "a password of the naive server"];
-  const basic = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+  const [user, password, second_password] = ["test", "a password of the naive server", "another one of them"];
+  const basics = [password, second_password].map((one) => `Basic ${Buffer.from(`${user}:${one}`).toString("base64")}`);
   const json = (body: unknown, headers = {}) => Response.json(body, { headers });
   const subscribed = () => [...changes.values()].filter(({ on }) => on).map(({ feed }) => feed);
 
@@ -68,7 +68,7 @@ export function createNaiveServer(clock = createClock()): Target {
     const { searchParams } = new URL(request.url);
     const given = request.headers.get("authorization");
     const session = request.headers.get("cookie")?.replace("sessionid=", "") ?? "";
-    if (given === null ? !sessions.has(session) : given !== basic)
+    if (given === null ? !sessions.has(session) : !basics.includes(given))
       return new Response("", { status: 401, headers: { "WWW-Authenticate": 'Basic realm="naive"' } });
     if (request.url.endsWith("/logout.json")) sessions.delete(session);
     const response = await answer(request, Number(searchParams.get("since")));
@@ -117,6 +117,6 @@ export function createNaiveServer(clock = createClock()): Target {
       return play(body);
     return new Response("", { status: 404 });
   }
-  const none = { token: null, second_token: null, second_password: null };
-  return { url: "http://naive.test", user, password, ...none, rate: 0, timeout: 30, send, clock };
+  const none = { token: null, second_token: null };
+  return { url: "http://naive.test", user, password, second_password, ...none, rate: 0, timeout: 30, send, clock };
 }

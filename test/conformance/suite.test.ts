@@ -51,6 +51,17 @@ describe("podkeep conformance", () => {
     });
   }
 
+  test("with one password, checks of two devices that name themselves nowhere are skipped, and none fails", async () => {
+    const { target, close } = await openTarget();
+    const run = await runChecks({ ...target, second_password: null }, isOf(["gpodder", "nextcloud"]));
+    await close();
+    const skipped = run.results.filter(({ outcome }) => outcome === "skipped");
+    expect(failed(run)).toEqual([]);
+    expect(new Set(skipped.map(({ reason }) => reason))).toEqual(
+      new Set(["its two devices need a password each, or they are one app to a server: add --second-token"]),
+    );
+  });
+
   test("an account that earlier runs have used, just before or often, passes like a new one", async () => {
     const { target, close } = await openTarget();
     const headers = { Authorization: `Bearer ${target.token}`, "Content-Type": "application/json" };

@@ -5,6 +5,8 @@ export interface SyncApp {
   /** Part of the ids of checks. */
   key: string;
   protocol: "gpodder" | "nextcloud";
+  /** Whether two devices with it differ in what they send; if not, a server tells them apart by their passwords. */
+  names_device: boolean;
   /** Null if it sends none. */
   user_agent: string | null;
   /** `login`: a request that gives a cookie, once a sync. `basic`: with each request. `challenge`: after a 401. */
@@ -28,6 +30,7 @@ export const APPS: readonly SyncApp[] = [
     name: "AntennaPod",
     key: "antennapod",
     protocol: "gpodder",
+    names_device: true,
     user_agent: "AntennaPod/3.11.4",
     signs_in: "login",
     describes_device: true,
@@ -41,6 +44,7 @@ export const APPS: readonly SyncApp[] = [
     name: "gPodder",
     key: "gpodder",
     protocol: "gpodder",
+    names_device: true,
     user_agent: "gPodder/3.11.5",
     signs_in: "challenge",
     describes_device: true,
@@ -54,6 +58,7 @@ export const APPS: readonly SyncApp[] = [
     name: "Kasts",
     key: "kasts",
     protocol: "gpodder",
+    names_device: true,
     user_agent: "Kasts/25.04.3",
     signs_in: "basic",
     describes_device: true,
@@ -67,6 +72,7 @@ export const APPS: readonly SyncApp[] = [
     name: "PinePods",
     key: "pinepods",
     protocol: "gpodder",
+    names_device: false,
     user_agent: null,
     signs_in: "login",
     describes_device: false,
@@ -80,6 +86,7 @@ export const APPS: readonly SyncApp[] = [
     name: "AntennaPod",
     key: "antennapod",
     protocol: "nextcloud",
+    names_device: false,
     user_agent: "AntennaPod/3.11.4",
     signs_in: "basic",
     describes_device: false,
@@ -93,6 +100,7 @@ export const APPS: readonly SyncApp[] = [
     name: "Kasts",
     key: "kasts",
     protocol: "nextcloud",
+    names_device: false,
     user_agent: "Kasts/25.04.3",
     signs_in: "basic",
     describes_device: false,

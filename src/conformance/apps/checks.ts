@@ -2,7 +2,7 @@
 import type { Check } from "../check.ts";
 import { expectEqual } from "../expect.ts";
 import type { SyncApp } from "./apps.ts";
-import { scriptFor, syncClient } from "./client.ts";
+import { requireTwoPasswords, scriptFor, syncClient } from "./client.ts";
 import type { Demand } from "./demand.ts";
 import { episodeDemands } from "./episodes.ts";
 import { gpodderDemands } from "./gpodder.ts";
@@ -31,13 +31,14 @@ const DEMANDS: Record<Protocol, Demand[]> = {
   nextcloud: [wrongPassword, ...feedDemands, ...episodeDemands, ...nextcloudDemands],
 };
 
-const checkOf = (protocol: Protocol, { key, says, source, level, needs = [], run }: Demand): Check => ({
+const checkOf = (protocol: Protocol, { key, says, source, level, needs = [], of_two_apps, run }: Demand): Check => ({
   id: `${protocol}/${key}`,
   says,
   source,
   level,
   needs: needs.map((one) => `${protocol}/${one}`),
   async run(prober) {
+    if (of_two_apps && protocol === "nextcloud") requireTwoPasswords(prober);
     const client = syncClient(prober, scriptFor(protocol), `c-${prober.id}-1`);
     const another = syncClient(prober, scriptFor(protocol), `c-${prober.id}-2`, true);
     // Every app reads the subscriptions first, which is where it names its device, if its protocol has devices.

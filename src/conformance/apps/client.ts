@@ -92,6 +92,12 @@ function pathsOf(protocol: Identity["protocol"], user: string, device: string) {
   };
 }
 
+/** @throws NotApplicable if two devices that name themselves nowhere would have one password */
+export function requireTwoPasswords({ target }: Prober): void {
+  if (target.second_password !== null) return;
+  throw new NotApplicable("its two devices need a password each, or they are one app to a server: add --second-token");
+}
+
 export type SyncClient = ReturnType<typeof syncClient>;
 
 /**

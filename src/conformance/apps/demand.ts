@@ -7,6 +7,8 @@ export interface Demand extends Omit<Check, "id" | "needs" | "run"> {
   key: string;
   /** The keys of what it needs, which its protocol has too. */
   needs?: readonly string[];
+  /** Whether each of two apps has to hear what the other one did, by a `since` of its own. */
+  of_two_apps?: boolean;
   run(prober: Prober, client: SyncClient, another: SyncClient): Promise<void>;
 }
 

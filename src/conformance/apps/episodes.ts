@@ -50,6 +50,7 @@ export const episodeDemands: Demand[] = [
     says: "`since` gives what arrived after the timestamp of the last response",
     source: "gPodder API, Episode Actions: since",
     level: "MUST",
+    of_two_apps: true,
     needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
@@ -66,6 +67,7 @@ export const episodeDemands: Demand[] = [
     says: "A play that an offline device made earlier and sends later is not skipped by `since`",
     source: "A device that was offline for a day: by its own time, no other device ever hears of its plays",
     level: "MUST",
+    of_two_apps: true,
     needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();

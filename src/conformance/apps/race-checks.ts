@@ -2,7 +2,7 @@
 import type { Check } from "../check.ts";
 import { expectEqual } from "../expect.ts";
 import { APPS, type SyncApp } from "./apps.ts";
-import { scriptFor, syncClient } from "./client.ts";
+import { requireTwoPasswords, scriptFor, syncClient } from "./client.ts";
 import { ONE_LIST } from "./demand.ts";
 import { Phone } from "./phone.ts";
 import { RACES, type Race } from "./races.ts";
@@ -46,7 +46,10 @@ const checkOf = (app: SyncApp, race: Race): Check => ({
       prober,
       phone,
       other,
-      another: () => new Phone(prober, app, name(), true),
+      another() {
+        if (!app.names_device) requireTwoPasswords(prober);
+        return new Phone(prober, app, name(), true);
+      },
       feed: () => prober.feed(),
     });
   },

@@ -107,6 +107,18 @@ test("a check that needs two apps is skipped without a second token, from the op
   expect(seen.has(`Bearer ${second}`)).toBe(true);
 });
 
+test("checks of two devices that only their passwords tell apart are skipped with one password, and say so", async () => {
+  const args = ["--user", "test", "--protocol", "nextcloud", "--check", "since-gives-later-actions"];
+  const alone = await run([...args, "--password-stdin"], {}, first);
+  expect([alone.code, alone.out]).toEqual([
+    0,
+    "CHECKS\tPASSED\tFAILED\tSKIPPED\nnextcloud/episodes\t0\t0\t1\n" +
+      "1 skipped: its two devices need a password each, or they are one app to a server: add --second-token\n",
+  ]);
+  const both = await run([...args, "--password-stdin", "--second-token", second], {}, first);
+  expect([both.code, both.out]).toEqual([0, expect.stringContaining("nextcloud/episodes\t1\t0\t0\n")]);
+});
+
 test("a second token that is refused, or of a user with subscriptions, ends the run before its first check", async () => {
   const other = await server.user("other");
   await other.add("https://a.example/rss");
@@ -123,6 +135,7 @@ test("without an account, or without a terminal to ask for the password on, noth
   for (const [args, words] of [
     [[], "Name the test account: --user NAME, --token TOKEN, or both"],
     [["--user", "test"], "There is no terminal to ask on: add --password-stdin"],
+    [["--token", first, "--second-token", first], "--second-token is --token again: issue another one"],
     [["--user", "test", "--rate", "0"], "It must be a number from above 0 to 1000."],
     [["--user", "test", "--timeout", "0"], "It must be a number of seconds from 1 to 600."],
   ] as const) {
