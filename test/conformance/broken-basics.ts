@@ -27,6 +27,7 @@ export const brokenBasics: Broken[] = [
       "openpodcast/add/after-unsubscribing-subscribes",
       "openpodcast/add/scheme-in-any-case-is-one-subscription",
       "openpodcast/delete/adding-again-brings-it-back",
+      "openpodcast/delete/adding-again-with-its-guid",
       "openpodcast/delete/adding-again-before-it-is-done",
     ],
     does: "makes another guid for a feed that is added again",

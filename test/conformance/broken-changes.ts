@@ -1,12 +1,13 @@
 // Variants of this server that break a rule of what apps change, what they ask again, and ETags.
 import { NOWHERE } from "../../src/conformance/check.ts";
-import { answers, type Broken, eachItem, hears, instead, type Json, matches } from "./changes.ts";
+import { answers, type Broken, eachItem, hears, instead, itemsOf, type Json, matches } from "./changes.ts";
 import type { Send } from "./target.ts";
 
 const LIST = { method: "GET", path: /^\/subscriptions$/ };
 const POST = { ...LIST, method: "POST" };
 const ONE = { method: "GET", path: /^\/subscriptions\/[^/.]+$/ };
 const PATCH = { ...ONE, method: "PATCH" };
+const CHALLENGE = { "WWW-Authenticate": "Bearer" };
 const UNCHANGED = new Response(null, { status: 304 });
 const appOf = ({ headers }: Request) => headers.get("authorization");
 
@@ -111,6 +112,63 @@ export const brokenChanges: Broken[] = [
     breaks: ["openpodcast/delete/ends-as-410"],
     does: "answers 304 to the last ETag of what was deleted",
     change: says304(({ status }) => status === 410),
+  },
+  {
+    breaks: ["openpodcast/read/if-none-match"],
+    does: "answers 304 without the ETag",
+    change: (send) => async (request) => {
+      const response = await send(request);
+      return response.status === 304 ? (UNCHANGED.clone() as Response) : response;
+    },
+  },
+  {
+    breaks: ["openpodcast/delete/a-deletion-is-not-304"],
+    does: "has an ETag of the list that leaves deletions out",
+    change: (send) => async (request) => {
+      const response = await send(request);
+      if (!matches(LIST, request) || !request.headers.has("if-none-match") || !response.ok) return response;
+      const items = itemsOf((await response.clone().json()) as Json);
+      return items.every(({ deleted }) => deleted !== undefined) ? (UNCHANGED.clone() as Response) : response;
+    },
+  },
+  {
+    breaks: ["openpodcast/read/content-type-is-json"],
+    does: "calls the body of a 401 a text",
+    change: (send) => async (request) => {
+      const response = await send(request);
+      if (response.status !== 401) return response;
+      return new Response(response.body, { status: 401, headers: { ...CHALLENGE, "Content-Type": "text/plain" } });
+    },
+  },
+  {
+    breaks: ["openpodcast/page/without-parameters"],
+    does: "gives two items alone if no per_page is asked for",
+    change: (send) => (request) => {
+      const isBare = new URL(request.url).search === "";
+      const first = answers(LIST, ({ next: _, ...body }) => ({
+        ...body,
+        total: 2,
+        subscriptions: itemsOf(body).slice(0, 2),
+      }));
+      return isBare ? first(send)(request) : send(request);
+    },
+  },
+  {
+    breaks: ["openpodcast/page/since-with-an-offset"],
+    does: "does not escape the + of `since` in `next`",
+    change: (send) => (request) => {
+      const since = new URL(request.url).searchParams.get("since") ?? "";
+      const writing = answers(LIST, (body) =>
+        body["next"] ? { ...body, next: String(body["next"]).replace(/since=[^&]*/, `since=${since}`) } : body,
+      );
+      if (since.includes(" ")) return Promise.resolve(Response.json({ code: 405, message: "" }, { status: 405 }));
+      return since.includes("+") ? writing(send)(request) : send(request);
+    },
+  },
+  {
+    breaks: ["openpodcast/page/odd-numbers-are-no-500"],
+    does: "breaks down at a number of more than 64 bits",
+    change: instead({ path: /./ }, ({ url }) => (/\d{20}/.test(url) ? new Response("", { status: 500 }) : null)),
   },
   {
     breaks: ["openpodcast/page/a-short-page-is-the-last"],

@@ -2,6 +2,7 @@
 import { brokenChanges } from "./broken-changes.ts";
 import { brokenDraft } from "./broken-draft.ts";
 import { brokenDraftBatches } from "./broken-draft-batches.ts";
+import { brokenNames } from "./broken-names.ts";
 import { brokenOpenPodcast } from "./broken-openpodcast.ts";
 import { brokenSequences } from "./broken-sequences.ts";
 import { brokenSyncServers } from "./broken-sync.ts";
@@ -10,6 +11,7 @@ export const BROKEN = [
   ...brokenOpenPodcast,
   ...brokenSequences,
   ...brokenChanges,
+  ...brokenNames,
   ...brokenDraft,
   ...brokenDraftBatches,
   ...brokenSyncServers,

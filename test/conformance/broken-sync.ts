@@ -2,12 +2,14 @@
 import {
   answers,
   asks,
+  atOnce,
   type Broken,
   headers,
   hears,
   instead,
   itemsOf,
   type Json,
+  matches,
   type Route,
   status,
 } from "./changes.ts";
@@ -46,6 +48,12 @@ const chain =
     changes.reduce((inner, change) => change(inner), send);
 const refuse = (status: number) => new Response("", { status });
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+/** Two hours earlier, written as before. */
+const shift = (time: string) => {
+  const at = Date.parse(`${time.slice(0, 19)}Z`) - 7_200_000;
+  return new Date(at).toISOString().slice(0, 19) + time.slice(19);
+};
 
 /** A device gets only what it has uploaded itself, as with gpodder.net until the user joins devices. */
 export const keepListsApart: Broken["change"] = (send) => {
@@ -179,6 +187,68 @@ function brokenSync(protocol: Protocol): Broken[] {
       }),
     },
     {
+      breaks: failing("subscriptions/similar-urls-are-other-feeds"),
+      does: "compares feed URLs without case",
+      change(send) {
+        const first = new Map<string, unknown>();
+        const spell = (urls: unknown) =>
+          listOf(urls).map((url) => {
+            const key = String(url).toLowerCase();
+            first.set(key, first.get(key) ?? url);
+            return first.get(key);
+          });
+        return hears(sendFeeds, ({ add, remove }) => ({ add: spell(add), remove: spell(remove) }))(send);
+      },
+    },
+    {
+      breaks: failing("subscriptions/uploads-at-the-same-moment", "episodes/uploads-at-the-same-moment"),
+      does: "writes all that it has read, without what another device uploaded since",
+      change: atOnce(async (first, second) => {
+        if (![sendFeeds, sendActions].some((one) => matches(one, first) && matches(one, second))) return second;
+        const { url, method, headers: sent } = second;
+        const nothing = Array.isArray(await second.clone().json()) ? [] : { add: [], remove: [] };
+        return new Request(url, { method, headers: sent, body: JSON.stringify(nothing) });
+      }),
+    },
+    {
+      breaks: failing("episodes/latest-place-counts"),
+      does: "keeps the place that is further on",
+      change(send) {
+        const furthest = new Map<unknown, number>();
+        return chain(
+          hears(sendActions, (body) => {
+            for (const { episode, position } of listOf(body) as Json[])
+              furthest.set(episode, Math.max(furthest.get(episode) ?? 0, Number(position ?? 0)));
+            return body;
+          }),
+          answers(
+            readActions,
+            eachAction((one) => (isPlay(one) ? { ...one, position: furthest.get(one["episode"]) } : one)),
+          ),
+        )(send);
+      },
+    },
+    {
+      breaks: failing("episodes/since-gives-later-actions"),
+      does: "gives every action for any `since`",
+      change: asks(readActions, (query) => query.set("since", "0")),
+    },
+    {
+      breaks: failing("episodes/times-are-utc"),
+      does: "takes times for those of a zone to the east",
+      change: answers(
+        readActions,
+        eachAction((one) => ({ ...one, timestamp: shift(String(one["timestamp"])) })),
+      ),
+    },
+    {
+      breaks: failing("episodes/times-are-utc"),
+      does: "reads no time with a fraction and a zone",
+      change: hears(sendActions, (body) =>
+        listOf(body).filter((one) => !/[+]/.test(String((one as Json)["timestamp"]))),
+      ),
+    },
+    {
       breaks: failing("episodes/a-bad-action-keeps-none-back"),
       does: "refuses all actions of an upload for a bad one",
       change: instead(sendActions, async (request) =>
@@ -205,6 +275,7 @@ function brokenSync(protocol: Protocol): Broken[] {
     {
       breaks: failing(
         "episodes/a-bad-action-keeps-none-back",
+        "episodes/times-are-utc",
         "episodes/every-action-of-an-upload",
         "episodes/two-guids-of-one-file",
       ),
@@ -289,6 +360,31 @@ const brokenGpodder: Broken[] = [
       const [cookie] = given.getSetCookie();
       if (cookie) given.set("set-cookie", `${cookie}; Secure`);
     }),
+  },
+  {
+    breaks: ["gpodder/auth/cookie-is-for-this-server"],
+    does: "sets a cookie for the path of logins alone",
+    change: headers(ALL, (given) => {
+      const [cookie] = given.getSetCookie();
+      if (cookie) given.set("set-cookie", cookie.replace(/Path=[^;]*/i, "Path=/api/2/auth"));
+    }),
+  },
+  {
+    breaks: ["gpodder/auth/cookie-is-for-this-server"],
+    does: "sets a cookie without a path",
+    change: headers(ALL, (given) => {
+      const [cookie] = given.getSetCookie();
+      if (cookie) given.set("set-cookie", cookie.replace(/; Path=[^;]*/i, ""));
+    }),
+  },
+  {
+    breaks: ["gpodder/subscriptions/opml"],
+    does: "writes an & into OPML as it is",
+    change: (send) => async (request) => {
+      const response = await send(request);
+      if (!request.url.endsWith(".opml")) return response;
+      return new Response((await response.text()).replaceAll("&amp;", "&"), { status: response.status });
+    },
   },
   {
     breaks: ["gpodder/episodes/place-reaches-another-device"],

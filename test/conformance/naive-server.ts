@@ -105,7 +105,8 @@ export function createNaiveServer(clock = createClock()): Target {
     ) {
       return change(body.add, body.remove);
     }
-    if (what === `GET /subscriptions/${user}.opml`) return new Response(`<opml>${subscribed().join(" ")}</opml>`);
+    if (what === `GET /subscriptions/${user}.opml`)
+      return new Response(`<opml>${subscribed().join(" ").replaceAll("&", "&amp;")}</opml>`);
     if (what.startsWith(`GET /subscriptions/${user}/`)) return json(subscribed());
     if (what.startsWith(`PUT /subscriptions/${user}/`)) {
       change(body, []);

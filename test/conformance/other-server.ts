@@ -64,7 +64,12 @@ const neverMerges =
       new Request(new URL("/subscriptions?per_page=500", request.url).href, { headers: request.headers }),
     );
     const known = list.ok ? itemsOf((await list.json()) as Json) : [];
-    const isKnown = known.some(({ guid, feed_url }) => guid === new_guid || feed_url === new_feed_url);
+    const nameOf = (item: Json | undefined) => item?.["new_guid"] ?? item?.["guid"];
+    const named = new URL(request.url).pathname.split("/")[2]?.toLowerCase();
+    const own = nameOf(known.find(({ guid }) => guid === named));
+    const isKnown = known.some(
+      (one) => nameOf(one) !== own && (one["guid"] === new_guid || one["feed_url"] === new_feed_url),
+    );
     return isKnown ? (NOT_UNIQUE.clone() as Response) : send(request);
   };
 

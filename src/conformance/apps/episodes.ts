@@ -28,26 +28,26 @@ export const episodeDemands: Demand[] = [
   },
   {
     key: "episodes/latest-place-counts",
-    says: "Of two plays of one episode a device gets the later one, with the latest time",
+    says: "Of two plays of one episode a device gets the later one, with the latest time, also if its place is nearer",
     source: "AntennaPod, Kasts and gPodder apply the play with the latest time, in any order",
     level: "MUST",
     needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
       const episode = `${feed}.mp3`;
-      await client.sendActions([play(prober, feed, episode, 120)]);
-      await prober.clock.sleep(1100);
       await client.sendActions([play(prober, feed, episode, 900)]);
+      await prober.clock.sleep(1100);
+      await client.sendActions([play(prober, feed, episode, 120)]);
       const { actions } = await another.readActions(0);
       const latest = actions
         .filter((one) => one.episode === episode)
         .reduce<Action | null>((last, one) => (last && timeOf(last) > timeOf(one) ? last : one), null);
-      expectEqual("the latest place", latest?.position, 900);
+      expectEqual("the latest place", latest?.position, 120);
     },
   },
   {
     key: "episodes/since-gives-later-actions",
-    says: "`since` gives what arrived after the timestamp of the last response",
+    says: "`since` gives what arrived after the timestamp of the last response, and leaves out what was there before",
     source: "gPodder API, Episode Actions: since",
     level: "MUST",
     of_two_apps: true,
@@ -56,10 +56,12 @@ export const episodeDemands: Demand[] = [
       const feed = prober.feed();
       const [first, second] = [`${feed}-1.mp3`, `${feed}-2.mp3`];
       await client.sendActions([play(prober, feed, first, 120)]);
+      await prober.clock.sleep(2100);
       const { timestamp } = await another.readActions(0);
       await prober.clock.sleep(2100);
       await client.sendActions([play(prober, feed, second, 60)]);
-      expectEqual("places", placesOf((await another.readActions(timestamp)).actions, second), [60]);
+      const { actions } = await another.readActions(timestamp);
+      expectEqual("places", [placesOf(actions, first), placesOf(actions, second)], [[], [60]]);
     },
   },
   {
@@ -125,16 +127,21 @@ export const episodeDemands: Demand[] = [
   },
   {
     key: "episodes/times-are-utc",
-    says: "Times of actions are ISO 8601 in UTC",
-    source: "gPodder API, Episode Actions: timestamp",
+    says: "Times of actions are ISO 8601 in UTC, and those with which they were sent, also with a fraction and a zone",
+    source: "gPodder API, Episode Actions: timestamp; PinePods sends a fraction and +00:00",
     level: "MUST",
     needs: [PLACES],
     async run(prober, client, another) {
       const feed = prober.feed();
-      await client.sendActions([play(prober, feed, `${feed}.mp3`, 60)]);
+      const at = prober.clock.now() - 3_600_000;
+      const sent = ["", "Z", ".123456+00:00"].map((ending, n) => {
+        return { ...play(prober, feed, `${feed}-${n}.mp3`, 60), timestamp: writeTime(at) + ending };
+      });
+      await client.sendActions(sent);
       const { actions } = await another.readActions(0);
-      expectEqual("number of actions", actions.length, 1);
       for (const { timestamp } of actions) expect(`${timestamp} is not such a time`, TIME.test(timestamp));
+      const moments = actions.map((one) => writeTime(timeOf(one)));
+      expectEqual("times", moments, [writeTime(at), writeTime(at), writeTime(at)]);
     },
   },
   {
@@ -164,6 +171,25 @@ export const episodeDemands: Demand[] = [
         sent.filter((episode) => !found.has(episode)),
         [],
       );
+    },
+  },
+  {
+    key: "episodes/uploads-at-the-same-moment",
+    says: "What two devices play at the same moment is both there",
+    source: "Phones that sync by a schedule; a server that writes all actions as it read them loses one of the uploads",
+    level: "MUST",
+    needs: [PLACES],
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      for (let round = 0; round < 3; round++) {
+        const [one, two] = [`${feed}-${round}-1.mp3`, `${feed}-${round}-2.mp3`];
+        await Promise.all([
+          client.sendActions([play(prober, feed, one, 60)]),
+          another.sendActions([play(prober, feed, two, 60)]),
+        ]);
+      }
+      const { actions } = await client.readActions(0);
+      expectEqual("number of episodes", new Set(actions.map(({ episode }) => episode)).size, 6);
     },
   },
   {

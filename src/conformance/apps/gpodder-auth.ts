@@ -59,12 +59,16 @@ export const gpodderAuthDemands: Demand[] = [
   },
   {
     key: "auth/cookie-is-for-this-server",
-    says: "The cookie is neither for another domain nor, over http, for TLS only",
+    says: "The cookie is for every path of the server, neither for another domain nor, over http, for TLS only",
     source: "AntennaPod then does not send it: 401 after a login that succeeded",
     level: "MUST",
     async run(prober, client) {
-      const { protocol, hostname } = new URL(prober.target.url);
+      const { protocol, hostname, pathname } = new URL(prober.target.url);
+      const base = pathname.replace(/\/*$/, "/");
       for (const cookie of (await client.readWithBasic()).headers.getSetCookie()) {
+        // Without one it is for the folder of the request.
+        const path = /;\s*path=([^;]*)/i.exec(cookie)?.[1]?.trim().replace(/\/*$/, "/") ?? "the path of the request";
+        expect(`A cookie is for ${path}`, base.startsWith(path));
         const domain = /;\s*domain=\.?([^;]+)/i.exec(cookie)?.[1]?.trim().toLowerCase() ?? hostname;
         expect(`A cookie is for ${domain}`, hostname === domain || hostname.endsWith(`.${domain}`));
         expect("A cookie over http is Secure", protocol === "https:" || !/;\s*secure/i.test(cookie));

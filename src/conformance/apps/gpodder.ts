@@ -48,14 +48,16 @@ export const gpodderDemands: Demand[] = [
   },
   {
     key: "subscriptions/opml",
-    says: "The list is there as OPML",
+    says: "The list is there as OPML, whose URLs are written as XML wants it",
     source: "gPodder API, Subscriptions: formats; gPodder's download of the list",
     level: "SHOULD",
     async run(prober, client) {
-      const feed = prober.feed();
+      const feed = `${prober.feed()}?a=1&b=2`;
       await client.sendFeeds([feed], []);
-      const answer = requireOk(await client.request("GET", client.paths.opml));
-      expect("The OPML does not name the feed", answer.text.includes(feed));
+      const { text } = requireOk(await client.request("GET", client.paths.opml));
+      const read = text.replaceAll(/&(amp|#38|#x26);/gi, "&");
+      expect("The OPML does not name the feed", read.includes(feed));
+      expect("The OPML is no XML: an & of a URL is not &amp;", !text.includes(feed));
     },
   },
   {

@@ -1,5 +1,6 @@
 // What apps demand of subscriptions, with the gPodder API and with Nextcloud's gPodder Sync.
 import { expect, expectEqual } from "../expect.ts";
+import { similarUrls } from "../similar-urls.ts";
 import { requireOk } from "./client.ts";
 import { type Demand, ONE_LIST } from "./demand.ts";
 
@@ -107,6 +108,30 @@ export const feedDemands: Demand[] = [
       const feed = `${prober.feed("/Private").replace("https://", "https://Ann:s%C3%A9cret@")}?Key=A%2Fb&z=1&a=2`;
       await client.sendFeeds([feed], []);
       expectEqual("add", await client.added(), [feed]);
+    },
+  },
+  {
+    key: "subscriptions/similar-urls-are-other-feeds",
+    says: "Feed URLs that differ in the case of their path, in their query or in their user are different feeds",
+    source: "RFC 3986, section 6.2.2.1: only scheme and host are read in any case; private feeds differ in the rest",
+    level: "MUST",
+    async run(prober, client) {
+      const feeds = similarUrls(prober.feed("/Private"));
+      await client.sendFeeds(feeds, []);
+      expectEqual("add", (await client.added()).sort(), feeds.sort());
+    },
+  },
+  {
+    key: "subscriptions/uploads-at-the-same-moment",
+    says: "What two devices upload at the same moment is both there",
+    source:
+      "Phones that sync by a schedule; a server that writes the whole list as it read it loses one of the uploads",
+    level: "MUST",
+    needs: [ONE_LIST],
+    async run(prober, client, another) {
+      for (let round = 0; round < 3; round++)
+        await Promise.all([client.sendFeeds([prober.feed()], []), another.sendFeeds([prober.feed()], [])]);
+      expectEqual("number of feeds", (await client.added()).length, 6);
     },
   },
   {

@@ -1,5 +1,6 @@
 // POST /subscriptions: what adding feeds demands.
-import { expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
+import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
+import { similarUrls } from "../similar-urls.ts";
 import { expectError, openOther, withApi } from "./client.ts";
 
 export const addingChecks = withApi([
@@ -142,6 +143,30 @@ export const addingChecks = withApi([
       const { guid } = await api.addOne(feed_url);
       const again = await api.addOne(feed_url.replace("https://conformance.example", "HTTPS://Conformance.Example"));
       expectEqual("the guid of the second time", again.guid, guid);
+    },
+  },
+  {
+    id: "openpodcast/add/similar-urls-are-other-feeds",
+    says: "Feed URLs that differ in the case of their path, in their query or in their user are different feeds",
+    source: "RFC 3986, section 6.2.2.1: only scheme and host are read in any case; private feeds differ in the rest",
+    level: "MUST",
+    async run(api, prober) {
+      const feeds = similarUrls(prober.feed("/Private"));
+      await api.add(...feeds);
+      const found = (await api.subscribed()).map(({ feed_url }) => feed_url);
+      expectEqual("feed URLs", found.sort(), feeds.sort());
+    },
+  },
+  {
+    id: "openpodcast/add/unknown-fields-are-left-out",
+    says: "A field that the server does not know, of a later version of an app, is no error",
+    source: "Open Podcast API, POST and PATCH: their fields; the text says nothing of others",
+    level: "SHOULD",
+    async run(api, prober) {
+      const body = { subscriptions: [{ feed_url: prober.feed(), "x-check": 1 }], "x-check": 1 };
+      const [added] = api.readAdded(await api.request("POST", "/subscriptions", { body })).success;
+      expect("The item is not in success", added !== undefined);
+      requireSuccess(await api.patch(added.guid, { is_subscribed: false, "x-check": 1 }));
     },
   },
   {

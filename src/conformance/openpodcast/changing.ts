@@ -1,6 +1,6 @@
 // PATCH /subscriptions/{guid}: what changing one subscription demands.
-import { expect, expectEqual, requireSuccess } from "../expect.ts";
-import { expectError, openOther, Patched, withApi } from "./client.ts";
+import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
+import { expectError, latestOf, openOther, Patched, withApi } from "./client.ts";
 
 export const changingChecks = withApi([
   {
@@ -51,15 +51,22 @@ export const changingChecks = withApi([
   },
   {
     id: "openpodcast/change/former-guid-still-leads-there",
-    says: "A device that knows only the former guid still reads and changes the subscription",
+    says: "A device that knows only a former guid, of two that were replaced, still reads and changes the subscription",
     source: "Open Podcast API: new_guid is present when the guid was changed",
     level: "SHOULD",
     async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
-      const new_guid = crypto.randomUUID();
-      requireSuccess(await api.patch(guid, { new_guid }));
-      const read = await api.get(guid);
-      expectEqual("new_guid", (read.new_guid ?? read.guid).toLowerCase(), new_guid);
+      const [between, new_guid] = [crypto.randomUUID(), crypto.randomUUID()];
+      requireSuccess(await api.patch(guid, { new_guid: between }));
+      requireSuccess(await api.patch(between, { new_guid }));
+      const nameOf = async (former: string) => {
+        const read = await api.get(former);
+        return (read.new_guid ?? read.guid).toLowerCase();
+      };
+      expectEqual("new_guid", await nameOf(between), new_guid);
+      // What replaced the first one leads further.
+      const name = await nameOf(guid);
+      expect(`The first guid leads to ${name}`, name === between || name === new_guid);
       requireSuccess(await api.patch(guid, { is_subscribed: false }));
     },
   },
@@ -70,9 +77,15 @@ export const changingChecks = withApi([
     level: "MUST",
     async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
-      for (const body of [{ is_subscribed: "no" }, { new_guid: "x" }, { new_feed_url: "no-url" }, "{not JSON"]) {
-        expectError(await api.patch(guid, body as object), 405);
-      }
+      const bodies = [
+        { is_subscribed: "no" },
+        { new_guid: "x" },
+        { new_feed_url: "no-url" },
+        { is_subscribed: false, new_guid: "x" },
+        { is_subscribed: false, new_feed_url: "no-url" },
+        "{not JSON",
+      ];
+      for (const body of bodies) expectError(await api.patch(guid, body as object), 405);
       expectEqual("the flag afterwards", (await api.get(guid)).is_subscribed, true);
     },
   },
@@ -106,6 +119,47 @@ export const changingChecks = withApi([
       expectEqual("the response", [url, changed?.toLowerCase(), is_subscribed], [new_feed_url, new_guid, false]);
       const read = await api.get(new_guid);
       expectEqual("the subscription", [read.feed_url, read.is_subscribed], [new_feed_url, false]);
+    },
+  },
+  {
+    id: "openpodcast/change/again-is-accepted",
+    says: "A PATCH that is sent again, because its response was lost, is accepted, and changes nothing more",
+    source: "Open Podcast API, PATCH /subscriptions/{guid}; what is refused an app sends again for ever",
+    level: "MUST",
+    async run(api, prober) {
+      const { guid } = await api.addOne(prober.feed());
+      const [new_feed_url, new_guid] = [prober.feed("-moved"), crypto.randomUUID()];
+      const body = { new_feed_url, new_guid, is_subscribed: true };
+      requireSuccess(await api.patch(guid, body));
+      const again = await api.patch(guid, body);
+      // A server may forget a guid that was replaced.
+      if (again.status !== 404) requireSuccess(again);
+      const { status } = await api.patch(new_guid, body);
+      expect(`Status ${status} under the new guid`, status < 500);
+      const read = await api.get(new_guid);
+      const facts = [read.feed_url, read.guid.toLowerCase(), read.is_subscribed];
+      expectEqual("the subscription", facts, [new_feed_url, new_guid, true]);
+    },
+  },
+  {
+    id: "openpodcast/change/there-and-back",
+    says: "A feed URL that moves back is the former one again, and a guid that is changed back is it again, or is refused",
+    source: "Open Podcast API, PATCH /subscriptions/{guid}; a publisher who goes back to an earlier host",
+    level: "MUST",
+    async run(api, prober) {
+      const feed_url = prober.feed();
+      const { guid } = await api.addOne(feed_url);
+      for (const url of [prober.feed("-moved"), feed_url]) {
+        requireSuccess(await api.patch(guid, { new_feed_url: url }));
+        expectEqual("feed URL", (await api.get(guid)).feed_url, url);
+      }
+      const new_guid = crypto.randomUUID();
+      requireSuccess(await api.patch(guid, { new_guid }));
+      const back = await api.patch(new_guid, { new_guid: guid });
+      if (back.status >= 300) expectError(back, 405);
+      const read = await api.get(back.status < 300 ? guid : new_guid);
+      const facts = [read.feed_url, (read.new_guid ?? read.guid).toLowerCase()];
+      expectEqual("the subscription", facts, [feed_url, back.status < 300 ? guid.toLowerCase() : new_guid]);
     },
   },
   {
@@ -191,13 +245,14 @@ export const changingChecks = withApi([
   },
   {
     id: "openpodcast/change/former-feed-url-still-leads-there",
-    says: "A device that knows only the former feed URL, and adds it, makes no second subscription",
+    says: "A device that knows only a former feed URL, of two that were replaced, and adds it, makes no second subscription",
     source: "Open Podcast API, PATCH /subscriptions/{guid}: new_feed_url",
     level: "SHOULD",
     async run(api, prober) {
       const former = prober.feed();
       const { guid } = await api.addOne(former);
-      requireSuccess(await api.patch(guid, { new_feed_url: prober.feed("-moved") }));
+      for (const variant of ["-moved", "-again"])
+        requireSuccess(await api.patch(guid, { new_feed_url: prober.feed(variant) }));
       await api.add(former);
       expectEqual("number of subscriptions", (await api.subscribed()).length, 1);
     },
@@ -226,6 +281,29 @@ export const changingChecks = withApi([
       expect(`Status ${status}`, status < 500);
       const found = (await api.subscribed()).filter(({ feed_url }) => feed_url === other.feed_url);
       expectEqual("subscriptions with this feed URL", found.length, 1);
+    },
+  },
+  {
+    id: "openpodcast/change/two-that-become-one",
+    says: "If a new_feed_url makes one of two subscriptions, it is subscribed as it was, and every app hears of the other guid",
+    source:
+      "Open Podcast API, PATCH /subscriptions/{guid}: only what is named is changed; GET /subscriptions: what changed",
+    level: "MUST",
+    async run(api, prober) {
+      const [one, other] = [await api.addOne(prober.feed()), await api.addOne(prober.feed())];
+      requireSuccess(await api.patch(other.guid, { is_subscribed: false }));
+      const since = latestOf(await api.changes(one.subscription_changed));
+      const { status } = await api.patch(one.guid, { new_feed_url: other.feed_url });
+      if (status >= 300) throw new NotApplicable("the server makes no two subscriptions one");
+      const told = await api.ours(since);
+      const remaining = (await api.subscribed()).filter(({ feed_url }) => feed_url === other.feed_url);
+      expectEqual("number of subscriptions", remaining.length, 1);
+      for (const guid of [one.guid, other.guid].map((it) => it.toLowerCase())) {
+        if (guid === remaining[0]?.guid) continue;
+        const item = told.find((it) => it.guid.toLowerCase() === guid);
+        const isGone = item && (item.new_guid !== undefined || item.deleted !== undefined || !item.is_subscribed);
+        expect(`The list of changes does not say what became of ${guid}`, isGone === true);
+      }
     },
   },
 ]);

@@ -113,10 +113,15 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
   const resolve = (link: string) => new URL(link, `${prober.target.url}/subscriptions`).href;
   const follow = (link: string) => page(resolve(link));
 
-  /** All items changed after a timestamp, page by page. @param between what happens after each page */
-  async function changes(since?: string, per_page = 50, between?: (page: number) => Promise<void>) {
+  /**
+   * All items changed after a timestamp, page by page.
+   * @param per_page null leaves it to the server
+   * @param between what happens after each page
+   */
+  async function changes(since?: string, per_page: number | null = 50, between?: (page: number) => Promise<void>) {
     const items: Subscription[] = [];
-    const first = `/subscriptions?per_page=${per_page}${since ? `&since=${encodeURIComponent(since)}` : ""}`;
+    const query = new URLSearchParams({ ...(per_page && { per_page: `${per_page}` }), ...(since && { since }) });
+    const first = `/subscriptions${query.size > 0 ? `?${query}` : ""}`;
     let next: string | undefined = first;
     let hasNext = false;
     for (let pages = 0; next !== undefined; pages++) {
@@ -127,7 +132,8 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
       // `next` is optional: without it a full page has another one after it, by number.
       const isFull = read.subscriptions.length > 0 && read.subscriptions.length === read.per_page;
       const isLast = hasNext || (pages === 0 && read.total === items.length);
-      const numbered = isFull && !isLast ? `${first}&page=${pages + 2}` : undefined;
+      query.set("page", `${pages + 2}`);
+      const numbered = isFull && !isLast ? `/subscriptions?${query}` : undefined;
       next = read.next === undefined ? numbered : resolve(read.next);
       if (next !== undefined) await between?.(pages);
     }

@@ -54,9 +54,13 @@ export const deletingChecks = withApi([
     async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       const id = await api.delete(guid);
-      const { status } = await api.request("DELETE", `/subscriptions/${guid}`);
-      expect(`Status ${status}`, status < 300 || status === 404 || status === 410);
+      const again = async () => {
+        const { status } = await api.request("DELETE", `/subscriptions/${guid}`);
+        expect(`Status ${status}`, status < 300 || status === 404 || status === 410);
+      };
+      await again();
       expectEqual("status of the first deletion", await api.deleted(id), "SUCCESS");
+      await again();
     },
   },
   {
@@ -75,6 +79,51 @@ export const deletingChecks = withApi([
       for (const read of [await api.get(again.guid), told]) {
         expectEqual("the subscription", [read?.is_subscribed, read?.deleted], [true, undefined]);
       }
+    },
+  },
+  {
+    id: "openpodcast/delete/adding-again-with-its-guid",
+    says: "A feed that is added with its guid after its deletion is subscribed, and read by the guid of the response",
+    source: "Open Podcast API, POST /subscriptions: guid; apps that take the guid from the feed send it again",
+    level: "MUST",
+    needs: [IS_CARRIED_OUT],
+    async run(api, prober) {
+      const [feed_url, guid] = [prober.feed(), crypto.randomUUID()];
+      await api.deleted(await api.delete((await api.addOne(feed_url, guid)).guid));
+      const again = await api.addOne(feed_url, guid);
+      const read = await api.get(again.guid);
+      const facts = [read.feed_url, read.is_subscribed, read.deleted];
+      expectEqual("the subscription", facts, [feed_url, true, undefined]);
+    },
+  },
+  {
+    id: "openpodcast/delete/a-deletion-is-not-304",
+    says: "After a deletion the list of changes is not answered 304 to an earlier ETag",
+    source: "RFC 9110, section 13.1.2; an app that polls with ETags hears of nothing else",
+    level: "MUST",
+    needs: [IS_CARRIED_OUT],
+    async run(api, prober) {
+      const { guid, subscription_changed } = await api.addOne(prober.feed());
+      const path = `/subscriptions?since=${encodeURIComponent(subscription_changed)}`;
+      const etag = (await api.request("GET", path)).headers.get("etag");
+      if (etag === null) throw new NotApplicable("the server sends no ETag");
+      await api.deleted(await api.delete(guid));
+      const { status } = await api.request("GET", path, { headers: { "If-None-Match": etag } });
+      expectEqual("status of the list", status, 200);
+    },
+  },
+  {
+    id: "openpodcast/delete/by-a-former-guid",
+    says: "A device that knows only the former guid deletes the subscription, and both guids are answered 410",
+    source: "Open Podcast API: new_guid is present when the guid was changed",
+    level: "SHOULD",
+    needs: [IS_CARRIED_OUT],
+    async run(api, prober) {
+      const { guid } = await api.addOne(prober.feed());
+      const new_guid = crypto.randomUUID();
+      requireSuccess(await api.patch(guid, { new_guid }));
+      await api.deleted(await api.delete(guid));
+      for (const one of [new_guid, guid]) expectError(await api.read(one), 410);
     },
   },
   {

@@ -5,6 +5,9 @@ import { IS_CARRIED_OUT } from "./deleting.ts";
 
 const urlsOf = (items: Subscription[]) => [...new Set(items.map(({ feed_url }) => feed_url))].sort();
 
+/** More than 64 bits hold. */
+const HUGE = "99999999999999999999";
+
 const Counted = Listed.pick({ total: true, per_page: true, next: true, subscriptions: true });
 
 /** A size by which the list has several pages, but few: earlier runs leave what they have unsubscribed. */
@@ -35,6 +38,17 @@ export const pageChecks = withApi([
       const all = new Set([...urlsOf(await api.changes(undefined, 500)), ...feeds]);
       const items = await api.changes(undefined, await sizePages(api));
       expectEqual("feeds on all pages", urlsOf(items), [...all].sort());
+    },
+  },
+  {
+    id: "openpodcast/page/without-parameters",
+    says: "A request without parameters gives every subscription, with those of the pages after it",
+    source: "Open Podcast API, GET /subscriptions: all parameters are optional",
+    level: "MUST",
+    async run(api, prober) {
+      await api.add(prober.feed(), prober.feed(), prober.feed());
+      const all = urlsOf(await api.changes(undefined, 500));
+      expectEqual("feeds on all pages", urlsOf(await api.changes(undefined, null)), all);
     },
   },
   {
@@ -73,7 +87,7 @@ export const pageChecks = withApi([
   },
   {
     id: "openpodcast/page/since-with-an-offset",
-    says: "`since` is a date-time of RFC 3339: with an offset it is the same moment",
+    says: "`since` is a date-time of RFC 3339: with an offset it is the same moment, on every page",
     source: "Open Podcast API, GET /subscriptions: since is a date-time of RFC 3339",
     level: "MUST",
     async run(api, prober) {
@@ -85,10 +99,13 @@ export const pageChecks = withApi([
         before = changed;
         changed = Date.parse((await api.addOne(second)).subscription_changed);
       }
+      const more = [prober.feed(), prober.feed()];
+      await api.add(...more);
       for (const hours of [2, -2]) {
         const local = new Date(changed - 500 + hours * 3_600_000).toISOString();
         const since = local.replace("Z", `${hours < 0 ? "-" : "+"}02:00`);
-        expectEqual(`feeds since ${since}`, urlsOf(await api.ours(since)), [second]);
+        // A + that `next` does not escape is a space on the second page.
+        expectEqual(`feeds since ${since}`, urlsOf(await api.ours(since, 2)), [second, ...more].sort());
       }
     },
   },
@@ -152,8 +169,10 @@ export const pageChecks = withApi([
       expectEqual("is_subscribed on the phone", change?.is_subscribed, false);
       const moved = prober.feed("-moved");
       requireSuccess(await phone.patch(guid, { is_subscribed: true }));
+      const [again] = await desk.ours(change?.subscription_changed);
+      expectEqual("is_subscribed on the desk", again?.is_subscribed, true);
       requireSuccess(await phone.patch(guid, { new_feed_url: moved }));
-      const [last] = await desk.ours(change?.subscription_changed);
+      const [last] = await desk.ours(again?.subscription_changed);
       expectEqual("feed URL on the desk", last?.feed_url, moved);
     },
   },
@@ -283,13 +302,15 @@ export const pageChecks = withApi([
   },
   {
     id: "openpodcast/page/odd-numbers-are-no-500",
-    says: "Parameters that make no sense are refused or left out, and break nothing",
+    says: "Parameters that make no sense, also numbers that no database can hold, are refused or left out, and break nothing",
     source: "Open Podcast API, GET /subscriptions: since, page, per_page; an error 5xx makes apps try again",
     level: "SHOULD",
     async run(api) {
-      for (const query of ["per_page=0", "per_page=-1", "per_page=x", "page=0", "page=-1", "since=yesterday"]) {
-        const { status } = await api.request("GET", `/subscriptions?${query}`);
-        expect(`Status ${status} to ${query}`, status < 500);
+      const queries = ["per_page=0", "per_page=-1", "per_page=x", "page=0", "page=-1", "since=yesterday"];
+      const huge = [`page=${HUGE}`, `per_page=${HUGE}`];
+      for (const path of [...[...queries, ...huge].map((query) => `/subscriptions?${query}`), `/deletions/${HUGE}`]) {
+        const { status } = await api.request("GET", path);
+        expect(`Status ${status} to ${path}`, status < 500);
       }
     },
   },

@@ -54,8 +54,8 @@ export const readingChecks = withApi([
   },
   {
     id: "openpodcast/read/if-none-match",
-    says: "A server that sends ETags answers 304 to a request with the present one, also in a list, or weak as proxies make it",
-    source: "RFC 9110, section 13.1.2: weak comparison",
+    says: "A server that sends ETags answers 304, with the ETag, to the present one, also in a list, or weak as proxies make it",
+    source: "RFC 9110, sections 13.1.2 and 15.4.5: weak comparison, fields of a 304",
     level: "SHOULD",
     async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
@@ -65,6 +65,7 @@ export const readingChecks = withApi([
       for (const sent of [etag, weak, `"another", ${etag}`]) {
         const answer = await api.request("GET", `/subscriptions/${guid}`, { headers: { "If-None-Match": sent } });
         expectEqual(`status with ${sent}`, answer.status, 304);
+        expect("A 304 has no ETag", answer.headers.has("etag"));
       }
     },
   },
@@ -109,6 +110,7 @@ export const readingChecks = withApi([
       for (const spelling of [guid.toUpperCase(), guid.toLowerCase()]) {
         expectEqual(`feed URL by ${spelling}`, (await api.get(spelling)).feed_url, feed_url);
       }
+      requireSuccess(await api.patch(guid.toUpperCase(), { is_subscribed: true }));
       await api.addOne(feed_url, guid.toUpperCase());
       expectEqual("number of subscriptions", (await api.subscribed()).length, 1);
     },
@@ -118,10 +120,16 @@ export const readingChecks = withApi([
     says: "Bodies of responses, also of errors, have a Content-Type of JSON",
     source: "Open Podcast API: all bodies are JSON; RFC 8259, section 11",
     level: "SHOULD",
-    async run(api) {
-      for (const path of ["/subscriptions?per_page=1", `/subscriptions/${NOWHERE}`]) {
-        const type = (await api.request("GET", path)).headers.get("content-type") ?? "";
-        expect(`Content-Type of ${path}: ${type}`, /^application\/([\w.-]+\+)?json\b/i.test(type));
+    async run(api, prober) {
+      const answers = [
+        await api.request("GET", "/subscriptions?per_page=1"),
+        await api.read(NOWHERE),
+        await api.read("no-guid"),
+        await prober.request("GET", "/subscriptions"),
+      ];
+      for (const { status, headers } of answers) {
+        const type = headers.get("content-type") ?? "";
+        expect(`Content-Type of a ${status}: ${type}`, /^application\/([\w.-]+\+)?json\b/i.test(type));
       }
     },
   },
