@@ -25,6 +25,7 @@ interface Options {
   passwordStdin?: boolean;
   token?: string;
   secondToken?: string;
+  otherUserToken?: string;
   rate?: number;
   timeout: number;
   check?: string;
@@ -46,6 +47,11 @@ export function addConformanceCommand(program: Command): void {
     .addOption(
       new Option("--second-token <token>", "another one, or another password, for a second app").env(
         "CONFORMANCE_SECOND_TOKEN",
+      ),
+    )
+    .addOption(
+      new Option("--other-user-token <token>", "one of another user, who must see nothing of this one").env(
+        "CONFORMANCE_OTHER_USER_TOKEN",
       ),
     )
     .option("--rate <n>", `requests a second (default: ${RATE}, without limit on this machine)`, readRate)
@@ -97,7 +103,9 @@ async function check(text: string, options: Options, command: Command): Promise<
     for (const { protocol, reason } of wantsJson(command) ? [] : unusable)
       await print(`Not checked, ${protocol}: ${printable(reason)}`, STDERR);
     const counts = usable.map(({ subscriptions }) => subscriptions ?? 0);
-    const most = Math.max(...counts, await countOfSecond(target, usable));
+    const { second_token, other_user_token } = target;
+    const most = Math.max(...counts, await countOf(second_token, "--second-token", target, usable));
+    await countOf(other_user_token, "--other-user-token", target, usable);
     if (most > 0) await confirmIn(most, options.yes);
     const ofUsable = isOf(usable.map(({ protocol }) => protocol));
     const wanted = (one: (typeof CHECKS)[number]) => ofUsable(one) && one.id.includes(options.check ?? "");
@@ -131,14 +139,13 @@ async function readAccounts(target: Target, protocols: Protocol[]) {
   throw new DomainError("unavailable", unusable.map(({ protocol, reason }) => `${protocol}: ${reason}`).join("; "));
 }
 
-/** How many subscriptions the second token finds; 0 without one. @throws DomainError "unavailable" if it is refused */
-async function countOfSecond(target: Target, usable: Account[]): Promise<number> {
-  const { second_token: token } = target;
+/** How many subscriptions another token finds; 0 without one. @throws DomainError "unavailable" if it is refused */
+async function countOf(token: string | null, option: string, target: Target, usable: Account[]): Promise<number> {
   const bearer = usable.find(({ protocol }) => protocol.startsWith("openpodcast"));
   if (!bearer || token === null) return 0;
   const { readAccount } = await import("../../src/conformance/account.ts");
   const { subscriptions, reason } = await readAccount({ ...target, token }, bearer.protocol);
-  if (subscriptions === null) throw new DomainError("unavailable", `--second-token: ${reason}`);
+  if (subscriptions === null) throw new DomainError("unavailable", `${option}: ${reason}`);
   return subscriptions;
 }
 
@@ -185,7 +192,7 @@ function protocolsFor({ protocol }: Options, { token, password }: Target): Proto
 }
 
 async function readTarget(url: string, options: Options): Promise<Target> {
-  const { user = "", token = null, secondToken = null, passwordStdin, rate } = options;
+  const { user = "", token = null, secondToken = null, otherUserToken = null, passwordStdin, rate } = options;
   if (user === "" && token === null) {
     throw new DomainError("invalid", "Name the test account: --user NAME, --token TOKEN, or both");
   }
@@ -200,6 +207,7 @@ async function readTarget(url: string, options: Options): Promise<Target> {
     token,
     second_token: secondToken,
     second_password: null,
+    other_user_token: otherUserToken,
     rate: rate ?? rateFor(url),
     timeout: options.timeout,
     send: (request) => fetch(request),

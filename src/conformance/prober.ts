@@ -52,9 +52,10 @@ export class Pace {
   readonly secrets = new Secrets();
 
   constructor(private readonly target: Target) {
-    const { user, password, token, second_token, second_password } = target;
+    const { user, password, token, second_token, second_password, other_user_token } = target;
     const encode = (one: string | null) => one && Buffer.from(`${user}:${one}`).toString("base64");
     this.secrets.add(password, token, second_token, second_password, encode(password), encode(second_password));
+    this.secrets.add(other_user_token);
   }
 
   /** @param cleans whether the request removes what a check made, which always may be sent */

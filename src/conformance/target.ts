@@ -15,6 +15,8 @@ export interface Target {
   second_token: string | null;
   /** The password that a second app uses, as each app has its own with Nextcloud's login; default: the first one. */
   second_password: string | null;
+  /** A bearer token of another user, who must not see what is in the account. */
+  other_user_token: string | null;
   /** Requests a second; 0 for no limit. */
   rate: number;
   /** Seconds until a response must be complete. */

@@ -287,7 +287,7 @@ export const brokenOpenPodcast: Broken[] = [
     change: answers(get(LIST), eachItem(without("deleted"))),
   },
   {
-    breaks: ["openpodcast/delete/unknown-deletion-is-404"],
+    breaks: ["openpodcast/auth/another-user-sees-nothing", "openpodcast/delete/unknown-deletion-is-404"],
     does: "answers SUCCESS for a deletion that never was",
     change: (send) => async (request) => {
       const response = await send(request);

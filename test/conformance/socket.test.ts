@@ -37,12 +37,16 @@ afterEach(async () => {
 async function openTargets(url: string, { data }: Installation, env: Record<string, string>, count: number) {
   const app = await openApp(readConfig({}, { PODKEEP_DATA_DIR: data, ...env }).config);
   const targets: Target[] = [];
+  async function issue(user: string): Promise<string> {
+    const actor = await actAsAdmin(app, user, "test");
+    return (await issueToken(app, actor, { label: "test", scope: "write", expires_at: null })).token;
+  }
+  await createUser(app, "stranger");
+  const other_user_token = await issue("stranger");
   for (let n = 0; n < count; n++) {
     const user = `user${n}`;
     await createUser(app, user);
-    const actor = await actAsAdmin(app, user, "test");
-    const issue = async () => (await issueToken(app, actor, { label: "test", scope: "write", expires_at: null })).token;
-    const [first, second] = [await issue(), await issue()];
+    const [first, second] = [await issue(user), await issue(user)];
     targets.push({
       url: readBaseUrl(url) ?? "",
       user,
@@ -50,6 +54,7 @@ async function openTargets(url: string, { data }: Installation, env: Record<stri
       token: first,
       second_token: second,
       second_password: second,
+      other_user_token,
       rate: 0,
       timeout: WAIT / 1000,
       send: (request) => fetch(request),

@@ -4,7 +4,7 @@ import { openTestApp } from "../support/app.ts";
 
 export type Send = Target["send"];
 
-/** Opens a server with an account of two tokens. @param change stands between the suite and the server */
+/** Opens a server with an account of two tokens, and one of another user. @param change stands between the suite and the server */
 export async function openTarget(change: (send: Send) => Send = (send) => send) {
   const test = await openTestApp({ open_podcast_draft: "on" });
   const user = await test.user("test");
@@ -16,6 +16,7 @@ export async function openTarget(change: (send: Send) => Send = (send) => send) 
     token: user.token,
     second_token: other.token,
     second_password: other.token,
+    other_user_token: (await test.user("stranger")).token,
     rate: 0,
     timeout: 30,
     send: change(async (request) => test.http.fetch(request, {})),

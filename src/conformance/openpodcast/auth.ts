@@ -1,6 +1,6 @@
 // Who may use the Open Podcast API.
 import { type Check, NOWHERE } from "../check.ts";
-import { expect, expectEqual, requireSuccess } from "../expect.ts";
+import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
 import type { Sent } from "../prober.ts";
 import { expectError, openPodcast } from "./client.ts";
 
@@ -32,6 +32,30 @@ export const authChecks: Check[] = [
     async run(prober) {
       const { request } = openPodcast(prober, "never-issued-token-of-a-check");
       for (const [method, path, sent] of ROUTES) expectError(await request(method, path, sent), 401);
+    },
+  },
+  {
+    id: "openpodcast/auth/another-user-sees-nothing",
+    says: "Another user neither lists, reads, changes nor deletes a subscription of this one, nor reads its deletion",
+    source: "Open Podcast API: the subscriptions of the authenticated user",
+    level: "MUST",
+    async run(prober) {
+      const { other_user_token } = prober.target;
+      if (other_user_token === null)
+        throw new NotApplicable("it needs a token of another user: add --other-user-token");
+      const [owner, stranger] = [openPodcast(prober), openPodcast(prober, other_user_token)];
+      const [{ guid, feed_url }, gone] = [await owner.addOne(prober.feed()), await owner.addOne(prober.feed())];
+      const { id } = await owner.delete(gone.guid);
+      expectEqual("the other user's list", await stranger.ours(), []);
+      const answers = [
+        await stranger.read(guid),
+        await stranger.patch(guid, { is_subscribed: false }),
+        await stranger.request("DELETE", `/subscriptions/${guid}`),
+        ...(id === undefined ? [] : [await stranger.request("GET", `/deletions/${id}`)]),
+      ];
+      for (const { status } of answers) expect(`Status ${status}`, status >= 400 && status < 500);
+      const read = await owner.get(guid);
+      expectEqual("the subscription", [read.feed_url, read.is_subscribed], [feed_url, true]);
     },
   },
   {

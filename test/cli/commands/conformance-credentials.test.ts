@@ -119,6 +119,15 @@ test("checks of two devices that only their passwords tell apart are skipped wit
   expect([both.code, both.out]).toEqual([0, expect.stringContaining("nextcloud/episodes\t1\t0\t0\n")]);
 });
 
+test("a token of another user looks for what is in the account, and is refused before the first check if it is wrong", async () => {
+  const args = ["--token", first, "--protocol", "openpodcast", "--check", "auth/another-user-sees-nothing"];
+  expect((await run(args)).out).toContain("1 skipped: it needs a token of another user: add --other-user-token");
+  const stranger = (await server.user("stranger")).token;
+  expect((await run([...args, "--other-user-token", stranger])).out).toContain("openpodcast/auth\t1\t0\t0");
+  expect((await run(args, { CONFORMANCE_OTHER_USER_TOKEN: second })).code).toBe(1);
+  expect((await run([...args, "--other-user-token", "wrong"])).err).toMatch(/^error: --other-user-token: .*\(401\)\n$/);
+});
+
 test("a second token that is refused, or of a user with subscriptions, ends the run before its first check", async () => {
   const other = await server.user("other");
   await other.add("https://a.example/rss");
