@@ -135,7 +135,11 @@ async function applyInParts(
   let begun: Begun = await transact(context, actor, async (user) => {
     const cursor = await beginCursor(user);
     const [first = [], ...rest] = read ?? (await readParts(user));
-    return applyPart(context, user, { cursor, habits, rest, later: null, began: user.clock(), clock: 0 }, first);
+    const began = user.clock();
+    const begun = await applyPart(context, user, { cursor, habits, rest, later: null, began, clock: 0 }, first);
+    // What the client reports between parts is later, also if this one changed nothing.
+    if (rest.length > 0) user.moveClock(began + 1);
+    return begun;
   });
   for (const part of begun.rest) {
     begun = await transact(context, actor, async (user) => {

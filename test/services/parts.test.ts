@@ -284,13 +284,17 @@ test("what an app removes while it has no response to a large upload stays remov
   expect(await listOf(user)).toEqual(urls("new").slice(0, -1).sort());
 });
 
-test("what an app removes on another server, while it has no response to a large upload, stays removed", async () => {
+test.each([
+  ["a large upload", []],
+  ["one of what is there already", urls("new")],
+])("what an app removes on another server, while it has no response to %s, stays removed", async (_, before) => {
   // A server of its own: uploads of a user wait for each other on one server only.
   const second: typeof import("../../src/services/device-uploads.ts") = await import(
     `../../src/services/device-uploads.ts${"?server=2"}`
   );
   const user = await podkeep.user();
   const { actor, client } = deviceOf(user, "phone");
+  await uploadFeedChanges(podkeep.app, actor, client, { add: before, remove: [] });
   const [last = ""] = urls("new").slice(-1);
   const givesUp = beforeWrites(async (write) => {
     if (write === 3) await second.uploadFeedChanges(podkeep.app, actor, client, { add: [], remove: [last] });
