@@ -1,5 +1,5 @@
 // The data directory: its rights, its mode, and the owners of the files in it.
-import { accessSync, chmodSync, constants, existsSync, lstatSync, readdirSync, statSync } from "node:fs";
+import { accessSync, chmodSync, constants, lstatSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Location } from "../config/location.ts";
 import { quote } from "../config/shell.ts";
@@ -68,7 +68,7 @@ export function checkDataDirectory(directory: string, file: string): Finding {
   }
   const network = findNetwork(directory);
   if (network) return warning(ABOUT, network, "Move it to a local disk");
-  if (((mode | (statSync(file, { throwIfNoEntry: false })?.mode ?? 0)) & 0o077) !== 0) {
+  if (!isPrivate(mode | (statSync(file, { throwIfNoEntry: false })?.mode ?? 0))) {
     const advice = keepsModes(directory)
       ? `chmod -R go= ${quote(directory)}`
       : `chmod has no effect on this disk: mount it with uid=${uid},gid=${gid},umask=077`;
@@ -80,14 +80,21 @@ export function checkDataDirectory(directory: string, file: string): Finding {
 /** Whether chmod has an effect in the directory: FAT, exFAT and NTFS give all files the mode of their mount. */
 function keepsModes(directory: string): boolean {
   const lock = lockIn(directory);
-  if (!existsSync(lock)) return true;
+  const mode = statSync(lock, { throwIfNoEntry: false })?.mode ?? 0;
+  // Of another account's file, chmod is refused on every disk.
+  if (isPrivate(mode) || !isOwn(lock)) return true;
   try {
     chmodSync(lock, 0o600);
-    return (statSync(lock).mode & 0o077) === 0;
+    const { mode: changed } = statSync(lock);
+    // Its owner may share the directory with a group.
+    chmodSync(lock, mode);
+    return isPrivate(changed);
   } catch {
     return false;
   }
 }
+
+const isPrivate = (mode: number) => (mode & 0o077) === 0;
 
 /** Root's directory at the top of a disk, for what fsck finds. */
 const OF_DISK = "lost+found";

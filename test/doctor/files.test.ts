@@ -18,6 +18,7 @@ import {
 import { dirname, join } from "node:path";
 import { readConfig } from "../../src/config/settings.ts";
 import { checkBackups, checkNewestBackup } from "../../src/doctor/backups.ts";
+import { checkDataDirectory } from "../../src/doctor/data-directory.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { checkPort } from "../../src/doctor/port.ts";
 import { CAN_TRACE, inject } from "../faults/strace.ts";
@@ -70,6 +71,27 @@ test.skipIf(!CAN_TRACE)(
       detail: `other accounts can read ${directory}`,
       advice: `chmod has no effect on this disk: mount it with uid=${uid},gid=${gid},umask=077`,
     });
+  },
+);
+
+test.skipIf(!isRoot)(
+  "in a directory that a group shares, the doctor changes no mode, and advises its members too",
+  async () => {
+    chownSync(directory, OWNER, OWNER);
+    await installOn(directory).user("ann");
+    const [file, lock] = [join(directory, "podkeep.db"), join(directory, "podkeep.lock")];
+    for (const path of [directory, file, lock]) chmodSync(path, 0o770);
+    const advice = `chmod -R go= ${directory}`;
+    expect((await examine()).findings).toContainEqual(expect.objectContaining({ about: "data directory", advice }));
+    expect(statSync(lock).mode & 0o777).toBe(0o770);
+    process.setegid?.(OWNER);
+    process.seteuid?.(OTHER);
+    try {
+      expect(checkDataDirectory(directory, file)).toMatchObject({ advice });
+    } finally {
+      process.seteuid?.(0);
+      process.setegid?.(0);
+    }
   },
 );
 
