@@ -207,7 +207,7 @@ export const brokenSequences: Broken[] = [
     change: shares("guid", () => crypto.randomUUID()),
   },
   {
-    breaks: ["openpodcast/change/feed-url-of-another-one", "openpodcast/change/two-that-become-one"],
+    breaks: ["openpodcast/change/feed-url-of-another-one"],
     does: "moves a subscription to the feed URL of another one, and keeps both",
     change: shares("feed_url", (value) => `${value}?${crypto.randomUUID()}`),
   },
