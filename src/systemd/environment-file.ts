@@ -21,7 +21,7 @@ export function parseEnvironmentFile(text: string): Record<string, string> {
 
 /** What systemd ignores though an assignment is meant, and what to do: lines for shells, and a line after a byte order mark. */
 export const findIgnored = (text: string): string[] =>
-  [...text.matchAll(/^(?:(\uFEFF[ \t]*)|[ \t]*export[ \t]+)(\w+)[ \t]*=/gm)].map(([, mark, name]) =>
+  [...text.matchAll(/^(?:(\uFEFF[ \t]*(?:export[ \t]+)?)|[ \t]*export[ \t]+)(\w+)[ \t]*=/gm)].map(([, mark, name]) =>
     mark
       ? `"${name}=…" after a byte order mark; save the file as UTF-8 without BOM`
       : `"export ${name}=…"; remove the word export`,

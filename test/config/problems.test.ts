@@ -17,9 +17,11 @@ test("lines that systemd ignores, and directories that depend on where the servi
 });
 
 test("a first setting that a byte order mark hides from systemd is a problem, a comment there is none", () => {
-  expect(problemsOf("\uFEFFPODKEEP_PORT=8042\nPODKEEP_HOST=::\n")).toEqual([
-    `${path}: systemd ignores "PODKEEP_PORT=…" after a byte order mark; save the file as UTF-8 without BOM`,
-  ]);
+  for (const word of ["", "export "]) {
+    expect(problemsOf(`\uFEFF${word}PODKEEP_PORT=8042\nPODKEEP_HOST=::\n`)).toEqual([
+      `${path}: systemd ignores "PODKEEP_PORT=…" after a byte order mark; save the file as UTF-8 without BOM`,
+    ]);
+  }
   expect(problemsOf("\uFEFF# A comment\nPODKEEP_PORT=8042\n")).toEqual([]);
 });
 
