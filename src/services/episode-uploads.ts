@@ -21,7 +21,7 @@ export const BATCH = 128;
 /**
  * Stores actions, some in each transaction: an app that gets no response sends all of them again, and what is stored
  * already changes nothing.
- * @returns the timestamp in seconds that the client was given last; 0 if it was given none
+ * @returns the timestamp in seconds that the client was given last; if none is known, one of before the upload
  */
 export async function uploadActions(
   context: Context,
@@ -49,7 +49,8 @@ export async function uploadActions(
     });
     start += upload.taken;
   } while (start < sent.length);
-  return client ? (upload.cursor.last?.given ?? 0) : givenToUnknown(upload.clock);
+  // Not 0: from nothing, an app says again what it calls played, and what its user marks would be taken for that.
+  return upload.cursor.last?.given ?? givenToUnknown(upload.clock);
 }
 
 interface Upload {

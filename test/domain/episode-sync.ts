@@ -9,7 +9,7 @@ import {
 } from "../../src/domain/episode-actions.ts";
 import { type Episode, EpisodeSet } from "../../src/domain/episode-set.ts";
 import { NO_HABITS } from "../../src/domain/habits.ts";
-import { endOf, keepsUpload, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
+import { endOf, givenToUnknown, keepsUpload, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
 import { habitsOf, KINDS, type Kind, type Luck } from "./device-sync.ts";
 
 export const play = (position: number, more: Partial<EpisodeAction> = {}): EpisodeAction => ({
@@ -115,7 +115,7 @@ export class Server implements EpisodeServer {
     const set = new EpisodeSet(this.episodes, () => ++this.#ids);
     for (const one of actions) this.rules.addAction(set, one, arrival);
     this.episodes = set.all();
-    return last?.given ?? 0;
+    return last?.given ?? givenToUnknown(this.clock);
   }
 }
 

@@ -7,12 +7,13 @@ import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
+import { forgetDevice } from "../../src/services/devices.ts";
 import { restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { type ActionQuery, readActions } from "../../src/services/episode-actions.ts";
 import { uploadActions } from "../../src/services/episode-uploads.ts";
 import { streamPlays } from "../../src/services/play-list.ts";
 import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
-import { type EpisodeServer, GPODDER_API, play, simulate, world } from "../domain/episode-sync.ts";
+import { type EpisodeServer, GPODDER_API, play, simulate, TOTAL, world } from "../domain/episode-sync.ts";
 import { LONG } from "../faults/rounds.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { validFeed } from "../support/feed-url.ts";
@@ -477,6 +478,18 @@ test("a full sync that a phone forces just after it was forgotten finishes no ep
   await read(phone);
   await upload(phone, play(100, { started: 100, total: 100, sent_at: podkeep.clock.now() }));
   expect((await read(null)).actions).toMatchObject([{ position: 20 }]);
+});
+
+test("what a user marks as played counts, though the phone was forgotten before its upload was answered", async () => {
+  const [phone, tablet] = [clientOf("phone"), clientOf("tablet")];
+  await upload(tablet, play(20));
+  await read(phone);
+  await forgetDevice(podkeep.app, ann, "phone");
+  const since = await upload(phone, play(5, { episode_url: "https://feed.example/2.mp3", guid: "guid2" }));
+  await read(phone, { since });
+  const mark = { started: TOTAL, sent_at: podkeep.clock.now() };
+  await upload(phone, play(TOTAL, mark));
+  expect((await read(tablet)).actions).toContainEqual(expect.objectContaining({ guid: null, position: TOTAL }));
 });
 
 test("an app that never asks for plays makes no device receive them again when it adds what it has", async () => {
