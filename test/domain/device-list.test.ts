@@ -7,7 +7,7 @@ import { appNamed } from "../../src/http/apps.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { STORIES } from "./device-stories.ts";
 import { RULES, type Rules, Server } from "./device-sync.ts";
-import { comparingWorld, play, scriptWorld, startingWorld, type World, world } from "./device-world.ts";
+import { comparingWorld, olderWorld, play, scriptWorld, startingWorld, type World, world } from "./device-world.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -25,6 +25,7 @@ const explore = (rules: Rules, parameters: fc.Parameters<[World]>, worlds = worl
 
 test.each([
   ["app", world],
+  ["app whose server is restored from an older backup", olderWorld],
   ["script", scriptWorld],
   ["app that sends first", startingWorld],
   ["app that compares lists", comparingWorld],

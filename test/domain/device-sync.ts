@@ -87,8 +87,16 @@ export interface SyncServer {
   delete(feed_url: string): Eventually<void>;
   /** Makes the computed guid of `from` that of the subscription of `to`. */
   alias(from: string, to: string): Eventually<void>;
-  /** A backup from a moment ago is restored: the clock is a day ahead. */
+  /** The backup is restored, or one from a moment ago if there is none: the clock is a day ahead. */
   restoreServer(): Eventually<void>;
+  /**
+   * The page brings back an earlier list, or what one app removed last. Only servers that have a history.
+   * @param back how many changes ago
+   * @returns whether nothing else happened than that podcasts were subscribed or unsubscribed
+   */
+  bringBack?(what: "exact list" | "list" | "removals", back: number): Promise<boolean>;
+  /** Makes a backup. Only servers that can restore it. */
+  backUp?(): Eventually<void>;
   /** The user forgets a device. */
   forget(client: string): Eventually<void>;
   /**
@@ -113,21 +121,21 @@ export interface SyncServer {
 export class Server implements SyncServer {
   wall = 1_000_000_000;
   clock = 0;
-  readonly feeds = new Map<string, FeedRow>();
+  feeds = new Map<string, FeedRow>();
   /** Feeds that lead to a subscription by their computed guid alone. */
-  readonly aliases = new Map<string, Subscription>();
+  aliases = new Map<string, Subscription>();
   readonly positions = new Map<string, SyncPosition>();
-  readonly holdings = new Map<string, Map<string, Holding>>();
-  private readonly clients = new Map<string, { began: number; fromNothing: boolean }>();
+  holdings = new Map<string, Map<string, Holding>>();
+  private clients = new Map<string, { began: number; fromNothing: boolean }>();
   /** The clock of when each client read the whole list last. */
-  private readonly lists = new Map<string, number>();
+  private lists = new Map<string, number>();
   /** Clients whose earlier token still signs in. */
   private readonly lasting = new Set<string>();
-  private readonly former = new Map<string, FormerSpelling[]>();
+  private former = new Map<string, FormerSpelling[]>();
   /** The feeds that were the user's before each change, and whether on the list. */
-  private readonly past: { changed: number; listed: Map<string, boolean>; ids: Set<number> }[] = [];
+  private past: { changed: number; listed: Map<string, boolean>; ids: Set<number> }[] = [];
   /** What happened to subscriptions, and the feed that one moved from. */
-  private readonly log: { id: number; at: number; from: string | null }[] = [];
+  private log: { id: number; at: number; from: string | null }[] = [];
   private ids = 0;
 
   constructor(readonly rules: Rules = RULES) {}
@@ -280,7 +288,20 @@ export class Server implements SyncServer {
     return { former: this.former, began, fromNothing };
   }
 
+  private backup: ReturnType<Server["state"]> | null = null;
+
+  /** What a backup has, but for what a restore drops. */
+  private state() {
+    const { feeds, aliases, holdings, clients, former, past, log } = this;
+    return structuredClone({ feeds, aliases, holdings, clients, former, past, log });
+  }
+
+  backUp(): void {
+    this.backup = this.state();
+  }
+
   restoreServer(): void {
+    if (this.backup) Object.assign(this, structuredClone(this.backup));
     this.clock = Math.max(this.clock, this.wall) + 86_400_000;
     for (const row of this.feeds.values()) {
       if (row.left) row.left.at = this.stamp();

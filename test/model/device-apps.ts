@@ -108,9 +108,11 @@ export class DeviceApp {
     const text = body === undefined ? undefined : JSON.stringify(body);
     if (this.isNextcloud || this.kind === "kasts") return this.#once(method, path, this.#basic(), text);
     if (this.kind === "pinepods") await this.#logIn();
-    if (this.#cookie !== "") return this.#once(method, path, {}, text);
+    const hasSession = this.#cookie !== "";
     const refused = await this.#try(method, path, {}, text);
+    if (hasSession && refused.status === 200) return refused;
     if (refused.status !== 401) throw new Error(`${method} ${path} without credentials: ${refused.status}`);
+    this.#cookie = "";
     return this.#once(method, path, this.#basic(), text);
   }
 

@@ -1,6 +1,7 @@
 // A user's devices on the real routes, beside Open Podcast API apps that the oracle checks.
 import { expect } from "bun:test";
 import type { PublishedAction } from "../../src/domain/episode-actions.ts";
+import { type Change, isRemoval } from "../../src/domain/history.ts";
 import type { SyncPosition } from "../../src/domain/sync-window.ts";
 import { actAsUser } from "../../src/services/actor.ts";
 import { forgetDevice } from "../../src/services/devices.ts";
@@ -10,12 +11,12 @@ import { type Device, encoded, feedOf, type Kind, type Luck, type SyncServer } f
 import type { Others } from "../domain/device-world.ts";
 import { type ActionServer, Player, skewOf, TOTAL } from "../domain/episode-sync.ts";
 import type { TestUser } from "../support/app.ts";
-import { ignoreMissing, readPosition, restoreDevices } from "../support/devices.ts";
+import { backUpUser, ignoreMissing, readPosition, restoreUser, type UserBackup } from "../support/devices.ts";
 import { DeviceApp } from "./device-apps.ts";
 import { computedGuid, feedKey } from "./feeds.ts";
 import type { Statement } from "./oracle.ts";
 import type { Processes } from "./processes.ts";
-import type { Entry } from "./state.ts";
+import { type Deletion, type Entry, State } from "./state.ts";
 import { type Client, type History, World } from "./world.ts";
 
 /** An episode that is in several feeds. */
@@ -44,6 +45,8 @@ export class DeviceServer implements SyncServer, Others {
   #racing: Statement | undefined;
   #wentBack = false;
   #wasEmptied = false;
+  #wasSplit = false;
+  #backup: { rows: UserBackup; deletions: Deletion[] } | null = null;
   #plays = 0;
   #posts = 0;
 
@@ -149,8 +152,69 @@ export class DeviceServer implements SyncServer, Others {
   }
 
   async restoreServer(): Promise<void> {
-    await restoreDevices(this.processes.test, this.user.id);
-    this.world.told(await this.#clock());
+    const backup = this.#backup;
+    await restoreUser(this.processes.test, this.user.id, backup?.rows);
+    this.#wasEmptied ||= backup !== null;
+    this.world.restored(backup !== null);
+    await this.world.replace(await this.#stored(backup?.deletions));
+  }
+
+  async backUp(): Promise<void> {
+    const rows = await backUpUser(this.processes.test, this.user.id);
+    this.#backup = { rows, deletions: [...this.world.oracle.state.deletions] };
+  }
+
+  async bringBack(what: "exact list" | "list" | "removals", back: number): Promise<boolean> {
+    this.processes.use(0);
+    const { history } = this.world;
+    const changes = (await history?.changes()) ?? [];
+    const [removal] = changes.filter(isRemoval).slice(-1 - back);
+    const times = [...new Set(changes.map(({ changed_at }) => changed_at))];
+    const [before] = times.slice(-1 - back);
+    let made: Change[] | undefined = [];
+    if (what !== "removals" && before !== undefined) made = await history?.restore(before, what === "exact list");
+    if (what === "removals" && removal) {
+      const to = times.at(-1) ?? 0;
+      made = await history?.putBack({ by: removal.by, from: removal.changed_at, to });
+    }
+    await this.world.replace(await this.#stored());
+    this.#wasSplit ||= made?.some((one) => one.what === "added") ?? false;
+    return made?.every((one) => one.what === "subscribed" || one.what === "unsubscribed") ?? false;
+  }
+
+  /** The state that is stored. */
+  async #stored(deletions = this.world.oracle.state.deletions): Promise<State> {
+    const { sql } = this.processes.test;
+    const read = (table: string) => sql(`select * from ${table} where user_id = '${this.user.id}'`);
+    const optional = (value: unknown) => (value === null ? undefined : Number(value));
+    const entries = new Map<number, Entry>();
+    for (const row of await read("subscriptions")) {
+      entries.set(Number(row["id"]), {
+        feedUrl: String(row["feed_url"]),
+        guid: String(row["guid"]),
+        isSubscribed: Number(row["is_subscribed"]) === 1,
+        subscriptionChanged: Number(row["subscription_changed"]),
+        guidChanged: optional(row["guid_changed"]),
+        deleted: optional(row["deleted"]),
+      });
+    }
+    const { state: old } = this.world.oracle;
+    const known = [...old.feeds.keys(), ...[...entries.values()].map(({ feedUrl }) => feedKey(feedUrl))];
+    const keys = new Map(known.map((key) => [feedOf(`https://${key}`), key]));
+    const state = new State();
+    state.clock = await this.#clock();
+    state.deletions.push(...deletions);
+    for (const row of await read("guids")) {
+      const entry = entries.get(Number(row["subscription"]));
+      if (entry) state.guids.set(String(row["guid"]), { entry, retired: optional(row["retired_at"]) });
+    }
+    for (const row of await read("feeds")) {
+      const entry = entries.get(Number(row["subscription"]));
+      const key = keys.get(String(row["feed"]));
+      if (entry && key === undefined) throw new Error(`No world has the feed ${row["feed"]}`);
+      if (entry && key !== undefined) state.feeds.set(key, entry);
+    }
+    return state;
   }
 
   async forget(name: string): Promise<void> {
@@ -313,11 +377,17 @@ export class DeviceServer implements SyncServer, Others {
   async finish(devices: Device[]): Promise<void> {
     await this.#checkQuiet(devices);
     const places = new Map<string, { podcast: string; position: number | undefined }>();
+    const doubled = new Set<string>();
     for (const { podcast, episode, position } of await this.#actions()) {
       const key = keyOf(podcast, episode);
-      if (places.has(key)) throw new Error(`${key} has two places`);
+      if (places.has(key)) {
+        // What was played while two podcasts were one stays with one of them.
+        if (!this.#wasSplit) throw new Error(`${key} has two places`);
+        doubled.add(key);
+      }
       places.set(key, { podcast, position });
     }
+    for (const key of doubled) places.delete(key);
     for (const device of devices) {
       for (const [episode, { podcast, position }] of places) {
         // Of an episode that is in several feeds, apps find another one than the server does.
@@ -330,7 +400,7 @@ export class DeviceServer implements SyncServer, Others {
         // Nor does Kasts receive what the other one played.
         if (isTwin && device.kind === "kasts") continue;
         // gPodder ignores what is older than its own, by its own clock.
-        const ignores = device.kind === "gpodder" && (this.#wentBack || this.#isDeleted(episode));
+        const ignores = device.kind === "gpodder" && (this.#wentBack || this.#backup || this.#isDeleted(episode));
         if (shown !== position && !ignores) {
           throw new Error(`${device.name} is at ${shown} of ${episode}, the server at ${position}`);
         }
@@ -339,7 +409,8 @@ export class DeviceServer implements SyncServer, Others {
     }
     const exact = devices.every(({ skew, kind }) => skew === 0 && kind !== "pinepods");
     for (const { url, position } of exact && !this.#wentBack && !this.#wasEmptied ? this.#latest.values() : []) {
-      if (!this.#isDeleted(url) && places.get(url)?.position !== position) throw new Error("The latest play was lost");
+      if (!this.#isDeleted(url) && !doubled.has(url) && places.get(url)?.position !== position)
+        throw new Error("The latest play was lost");
     }
     this.processes.use(0);
     await this.world.finish();

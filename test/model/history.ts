@@ -1,7 +1,7 @@
 // What the server knows of a user's earlier lists.
 import { actAsUser } from "../../src/services/actor.ts";
 import type { Context } from "../../src/services/context.ts";
-import { listSubscribedAt, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
+import { listSubscribedAt, putBack, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { listHistory } from "../../src/services/history.ts";
 import type { History } from "./world.ts";
 
@@ -11,9 +11,8 @@ export function historyOf(server: { readonly app: Context }, user: { id: number 
   return {
     feedsAt: async (before) =>
       (await listSubscribedAt(server.app, actor, { before })).map(({ feed_url }) => feed_url).sort(),
-    restore: async (before) => {
-      await restoreSubscriptions(server.app, actor, { before }, true);
-    },
+    restore: (before, exact) => restoreSubscriptions(server.app, actor, { before }, exact),
+    putBack: (removals) => putBack(server.app, actor, removals),
     changes: async () => (await listHistory(server.app, actor, { limit: 10_000 })).toReversed(),
   };
 }

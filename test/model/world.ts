@@ -1,6 +1,6 @@
 // One user in the test: a client of the server, the oracle, and replicas that only see the change feed.
 import { expect } from "bun:test";
-import type { Change } from "../../src/domain/history.ts";
+import type { Change, ChangedBy } from "../../src/domain/history.ts";
 import type { Answer } from "./answers.ts";
 import type { Command, Write } from "./commands.ts";
 import { Oracle, type Statement } from "./oracle.ts";
@@ -8,7 +8,7 @@ import { listAt, replay } from "./past.ts";
 import { Reader } from "./reader.ts";
 import { Replica } from "./replica.ts";
 import { faults } from "./rules.ts";
-import { place } from "./state.ts";
+import { place, type State } from "./state.ts";
 import { dateVariant, type LinkedPage, latest, pageOfLink, reduced, withoutDetails } from "./wire.ts";
 
 /** The part of a test user that a world needs. */
@@ -38,10 +38,12 @@ interface Walker {
 export interface History {
   /** The feed URLs that were subscribed before the changes with this timestamp. */
   feedsAt(before: number): Promise<string[]>;
-  /** Makes the list exactly as it was then. */
-  restore(before: number): Promise<void>;
+  /** Brings the list back that there was then. @returns what changed */
+  restore(before: number, exact: boolean): Promise<Change[]>;
+  /** Subscribes again to what one app removed between two timestamps. @returns what changed */
+  putBack(removals: { by: ChangedBy; from: number; to: number }): Promise<Change[]>;
   /** All changes, oldest first. */
-  changes(): Promise<Change[]>;
+  changes(): Promise<(Change & { by: ChangedBy })[]>;
 }
 
 /** Sends commands to the server and compares each response with the oracle's. */
@@ -122,6 +124,26 @@ export class World {
     await this.#checkState();
   }
 
+  /** The page changed several subscriptions, as the tests of that say: takes over what there is. */
+  async replace(state: State): Promise<void> {
+    this.oracle = new Oracle(state);
+    this.#lastWrite = undefined;
+    await this.#checkState();
+  }
+
+  /**
+   * The server was restored: it doesn't know any more where pages ended.
+   * @param isOlder whether by a backup that lacks changes, which apps may have seen
+   */
+  restored(isOlder: boolean): void {
+    for (const walker of this.#walkers) {
+      const { replica } = walker;
+      if (isOlder) walker.replica = new Replica(replica.perPage, replica.pages);
+      else replica.forgetPage();
+    }
+    if (isOlder) this.#lists.clear();
+  }
+
   /** The server's clock moved: by too much, and it doesn't know any more where pages ended, also if it moves back. */
   clockMoved(): void {
     for (const { replica, at } of this.#walkers) if (Math.abs(this.wall() - at) >= REMEMBERED) replica.forgetPage();
@@ -144,7 +166,7 @@ export class World {
     }
     const middle = Math.floor(this.#lists.size / 2);
     for (const [clock, list] of [...this.#lists].slice(middle, middle + 1)) {
-      await history.restore(clock + 1);
+      await history.restore(clock + 1, true);
       const { subscriptions } = await this.#reader.page("/subscriptions?per_page=500");
       const subscribed = subscriptions.filter((item) => item.is_subscribed);
       const feeds = new Map(subscribed.map((item) => [item.new_guid ?? item.guid, item.feed_url]));

@@ -16,7 +16,7 @@ import { STORIES } from "../domain/device-stories.ts";
 import { appOf, feedOf, kindOf, type SyncServer } from "../domain/device-sync.ts";
 import { play, scriptWorld, world } from "../domain/device-world.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
-import { ignoreMissing, readPosition, restoreDevices } from "../support/devices.ts";
+import { ignoreMissing, readPosition, restoreUser } from "../support/devices.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { addFeeds } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
@@ -92,7 +92,7 @@ class Services implements SyncServer {
   }
 
   restoreServer(): Promise<void> {
-    return restoreDevices(podkeep, this.user.id);
+    return restoreUser(podkeep, this.user.id);
   }
 
   async forget(name: string): Promise<void> {

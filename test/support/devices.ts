@@ -1,6 +1,9 @@
 // What tests read and change of devices in the database.
 import type { SyncPosition } from "../../src/domain/sync-window.ts";
 import { DomainError } from "../../src/errors.ts";
+import { countPlaces, listUserNames, renewTables } from "../../src/store/restore.ts";
+import { deleteUserRows, type Transfer, transfers } from "../../src/store/transfer.ts";
+import { latestClock } from "../../src/store/users.ts";
 import type { TestApp } from "./app.ts";
 
 /** Where a client is in its feeds; null before its first GET. @param where selects the client */
@@ -15,19 +18,43 @@ export async function readPosition({ sql }: TestApp, where: string): Promise<Syn
   return { since, start, own: Number(row["own"]) === 1, given, uploaded_at, ahead };
 }
 
-/** Does to a user's devices what the restore of a backup of this moment does. */
-export async function restoreDevices({ app }: TestApp, user_id: number): Promise<void> {
-  const where = `where user_id = '${user_id}'`;
-  await app.database.write(async ({ execute }) => {
-    for (const sql of [
-      `delete from cursors ${where}`,
-      `update clients set from_nothing = null ${where}`,
-      `update holdings set reported_at = null, decided = null ${where}`,
-      `update users set clock = clock + 86400000 where id = '${user_id}'`,
-    ]) {
-      await execute({ sql, parameters: [] });
+type Rows = Awaited<ReturnType<Transfer["list"]>>;
+
+/** What a backup has of one user: the rows of each table. */
+export type UserBackup = ReadonlyMap<string, Rows>;
+
+export function backUpUser({ app }: TestApp, user_id: number): Promise<UserBackup> {
+  return app.database.read(async (tx) => {
+    const rows = new Map<string, Rows>();
+    for (const { name, list } of transfers) rows.set(name, await list(tx, { user_id }));
+    return rows;
+  });
+}
+
+/**
+ * Does what the restore of a backup does, to one user: the others are deleted. Tokens stay.
+ * @param backup null for one of this moment
+ */
+export async function restoreUser(
+  { app, clock }: TestApp,
+  user_id: number,
+  backup: UserBackup | null = null,
+): Promise<void> {
+  await app.database.write(async (tx) => {
+    for (const { id } of await listUserNames(tx, {})) if (id !== user_id) await deleteUserRows(tx, { user_id: id });
+    const [last] = await latestClock(tx, {});
+    const base = Math.max(clock.now(), last?.clock ?? 0) + 86_400_000;
+    if (backup) {
+      const tokens = (await transfers.find(({ name }) => name === "tokens")?.list(tx, { user_id })) ?? [];
+      await deleteUserRows(tx, { user_id });
+      for (const { name, insert } of transfers) {
+        await insert(tx, {}, name === "tokens" ? tokens : (backup.get(name) ?? []));
+      }
     }
-  }, user_id);
+    const [places] = await countPlaces(tx, {});
+    const count = Math.max(Number(places?.subscriptions ?? 0), Number(places?.episode_actions ?? 0));
+    await renewTables(tx, { base, clock: base + count, ids: 0 });
+  });
 }
 
 /** For what may be gone already. */
