@@ -60,7 +60,7 @@ export const gpodderAuthDemands: Demand[] = [
   {
     key: "auth/cookie-is-for-this-server",
     says: "The cookie is for every path of the server, neither for another domain nor, over http, for TLS only",
-    source: "AntennaPod then does not send it: 401 after a login that succeeded",
+    source: "AntennaPod, and gPodder for /subscriptions/, then do not send it: 401 after a login that succeeded",
     level: "MUST",
     async run(prober, client) {
       const { protocol, hostname, pathname } = new URL(prober.target.url);
