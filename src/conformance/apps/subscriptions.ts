@@ -1,6 +1,6 @@
 // What apps demand of subscriptions, with the gPodder API and with Nextcloud's gPodder Sync.
 import { expect, expectEqual } from "../expect.ts";
-import { similarUrls } from "../similar-urls.ts";
+import { SIMILAR_URLS, similarUrls } from "../similar-urls.ts";
 import { requireOk } from "./client.ts";
 import { type Demand, ONE_LIST } from "./demand.ts";
 
@@ -112,9 +112,7 @@ export const feedDemands: Demand[] = [
   },
   {
     key: "subscriptions/similar-urls-are-other-feeds",
-    says: "Feed URLs that differ in the case of their path, in their query or in their user are different feeds",
-    source: "RFC 3986, section 6.2.2.1: only scheme and host are read in any case; private feeds differ in the rest",
-    level: "MUST",
+    ...SIMILAR_URLS,
     async run(prober, client) {
       const feeds = similarUrls(prober.feed("/Private"));
       await client.sendFeeds(feeds, []);

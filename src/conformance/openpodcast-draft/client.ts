@@ -105,8 +105,7 @@ export function draftClient(prober: Prober) {
 
   async function removeMade(): Promise<void> {
     const undo = [...made].map((sync_id) => action("unsubscribe", prober.clock.now(), { sync_id }));
-    for (; undo.length > 0; )
-      await request("POST", "/api/v1/sync", { body: { requests: undo.splice(0, MOST_ACTIONS) } });
+    while (undo.length > 0) await request("POST", "/api/v1/sync", { body: { requests: undo.splice(0, MOST_ACTIONS) } });
   }
 
   /** Sends one action. @returns its status, and the entity unless it was rejected */

@@ -1,6 +1,6 @@
 // POST /subscriptions: what adding feeds demands.
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
-import { similarUrls } from "../similar-urls.ts";
+import { SIMILAR_URLS, similarUrls } from "../similar-urls.ts";
 import { expectError, openOther, withApi } from "./client.ts";
 
 export const addingChecks = withApi([
@@ -147,9 +147,7 @@ export const addingChecks = withApi([
   },
   {
     id: "openpodcast/add/similar-urls-are-other-feeds",
-    says: "Feed URLs that differ in the case of their path, in their query or in their user are different feeds",
-    source: "RFC 3986, section 6.2.2.1: only scheme and host are read in any case; private feeds differ in the rest",
-    level: "MUST",
+    ...SIMILAR_URLS,
     async run(api, prober) {
       const feeds = similarUrls(prober.feed("/Private"));
       await api.add(...feeds);
