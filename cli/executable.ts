@@ -2,8 +2,8 @@
 
 /**
  * What the runtime reads before any code of ours, and in the environment only (docs/performance.md). The last of its three
- * compilers takes more processor time and memory than it saves a server that mostly waits. And by the memory that it
- * believes the machine has, it collects garbage: from a quarter on before the heap has doubled.
+ * compilers takes more processor time and memory than it saves a server that mostly waits. And the less memory it takes
+ * the machine to have, in bytes, the earlier it collects garbage.
  */
 const RUNTIME = { BUN_JSC_useFTLJIT: "0", BUN_JSC_forceRAMSize: String(256 * 1024 * 1024) };
 
@@ -15,7 +15,7 @@ if (command === "serve" && !isSet) {
     // The same process, so that its id, files and signals stay as they are.
     process.execve?.(process.execPath, [process.execPath, ...args], { ...RUNTIME, ...process.env });
   } catch {
-    // Under an emulator, which the system can't start by the executable's name. It works, with all compilers.
+    // Under an emulator, which the system can't start by the executable's name. It works, with all compilers and a larger heap.
   }
 }
 await import("./main.ts");
