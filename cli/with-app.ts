@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { Command } from "commander";
 import { type App, openApp, refuseLostData } from "../src/app.ts";
 import { DomainError, reasonOf } from "../src/errors.ts";
-import { type Actor, actAsAdmin } from "../src/services/actor.ts";
+import { type Admin, actAsAdmin } from "../src/services/actor.ts";
 import { settingsOf } from "./flags.ts";
 
 /**
@@ -31,7 +31,7 @@ export async function withApp<T>(
 }
 
 /** The same for work on one user's data, by the command. @throws DomainError "not_found" for an unknown user */
-export const withUser = <T>(command: Command, user: string, work: (app: App, actor: Actor) => Promise<T>): Promise<T> =>
+export const withUser = <T>(command: Command, user: string, work: (app: App, admin: Admin) => Promise<T>): Promise<T> =>
   withApp(command, async (app) => work(app, await actAsAdmin(app, user, pathOf(command))));
 
 /** Such as "token issue". */

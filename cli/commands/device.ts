@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { App } from "../../src/app.ts";
 import { DomainError } from "../../src/errors.ts";
-import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
+import { type Admin, actAsAdmin } from "../../src/services/actor.ts";
 import { forgetDevice, listAllDevices, listDevices, renameDevice } from "../../src/services/devices.ts";
 import { listRefusals, listRefusalsOfAll } from "../../src/services/refusals.ts";
 import { requireUser } from "../../src/services/users.ts";
@@ -91,11 +91,11 @@ const ofNoDevice = (refusal: Refusal) => ({
 });
 
 /** Runs `work` on a device of the user. @throws DomainError "not_found" */
-const withDevice = <T>(command: Command, user: string, id: string, work: (app: App, actor: Actor) => Promise<T>) =>
-  withUser(command, user, async (app, actor) => {
-    if (!(await listDevices(app, actor)).some((device) => device.id === id))
+const withDevice = <T>(command: Command, user: string, id: string, work: (app: App, admin: Admin) => Promise<T>) =>
+  withUser(command, user, async (app, admin) => {
+    if (!(await listDevices(app, admin)).some((device) => device.id === id))
       throw new DomainError("not_found", `There is no device ${id}: podkeep device list ${user} shows the ids`);
-    return work(app, actor);
+    return work(app, admin);
   });
 
 async function rename(user: string, id: string, name: string, _options: unknown, command: Command): Promise<void> {
@@ -104,9 +104,9 @@ async function rename(user: string, id: string, name: string, _options: unknown,
 }
 
 async function forget(user: string, id: string, { yes }: { yes?: boolean }, command: Command): Promise<void> {
-  await withDevice(command, user, id, async (app, actor) => {
-    await confirm(`Delete device ${id} of ${user}?`, yes);
-    await forgetDevice(app, actor, id);
+  await withDevice(command, user, id, async (app, admin) => {
+    await confirm(`Delete device ${id} of ${admin.name}?`, yes);
+    await forgetDevice(app, admin, id);
   });
   await printResult(command, { id, deleted: true }, () => `Deleted device ${id}`);
 }

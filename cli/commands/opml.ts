@@ -56,10 +56,10 @@ async function importFile(user: string, file: string, options: { dryRun?: boolea
 
 async function exportFile(user: string, file: string | undefined, { yes }: { yes?: boolean }, command: Command) {
   const { writeOpml } = await import("../../src/domain/opml.ts");
-  const { feeds, text } = await withUser(command, user, async (app, actor) => {
-    const feeds = await exportFeeds(app, actor);
+  const { feeds, text } = await withUser(command, user, async (app, admin) => {
+    const feeds = await exportFeeds(app, admin);
     const date_created = new Date(app.clock.now()).toUTCString();
-    return { feeds, text: [...writeOpml(feeds, { title: `Subscriptions of ${user}`, date_created })].join("") };
+    return { feeds, text: [...writeOpml(feeds, { title: `Subscriptions of ${admin.name}`, date_created })].join("") };
   });
   if (file === undefined || file === "-") {
     await printResult(command, { user, feeds: feeds.length, opml: text }, () => fileForOutput(text.trimEnd()));

@@ -94,13 +94,13 @@ async function restore(
   { asOf, exact = false, dryRun: dry_run = false, yes }: RestoreOptions,
   command: Command,
 ): Promise<void> {
-  const changes = await withUser(command, user, async (app, actor) => {
+  const changes = await withUser(command, user, async (app, admin) => {
     const as_of = asOf(app.clock.now());
-    const { changes: planned } = await previewRestore(app, actor, { as_of }, exact);
+    const { changes: planned } = await previewRestore(app, admin, { as_of }, exact);
     if (dry_run) return planned;
     const lost = planned.filter(({ what }) => what === "unsubscribed").length;
-    if (lost > 0) await confirm(`Unsubscribe ${user} from ${plural(lost, "podcast")}?`, yes);
-    return restoreSubscriptions(app, actor, { as_of }, exact);
+    if (lost > 0) await confirm(`Unsubscribe ${admin.name} from ${plural(lost, "podcast")}?`, yes);
+    return restoreSubscriptions(app, admin, { as_of }, exact);
   });
   await printChanges(command, changes, dry_run);
 }

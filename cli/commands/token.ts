@@ -4,13 +4,13 @@ import type { App } from "../../src/app.ts";
 import { adviseForPhones, appUrl, isLocal } from "../../src/config/app-url.ts";
 import { findStart, type Start } from "../../src/config/program.ts";
 import { DomainError } from "../../src/errors.ts";
-import { actAsAdmin, type Scope } from "../../src/services/actor.ts";
+import type { Admin, Scope } from "../../src/services/actor.ts";
 import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
 import { ADDRESS_SETTINGS, addSettings, flagsOf, serviceFiles } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { formatTime, layPairs, layTable, printResult, requireOutput, toDay } from "../terminal/output.ts";
 import { readFuture, type TypedTime } from "../terminal/times.ts";
-import { withApp } from "../with-app.ts";
+import { withApp, withUser } from "../with-app.ts";
 
 interface IssueOptions {
   label?: string;
@@ -54,9 +54,9 @@ async function issue(
   requireOutput();
   // Before the command becomes the service's account.
   const start = startOfServer(command);
-  const issued = await withApp(command, (app) => {
+  const issued = await withUser(command, user, (app, admin) => {
     const expires_at = expires ? expires(app.clock.now()) : null;
-    return issueFor(app, user, { label, scope, expires_at }, start);
+    return issueFor(app, admin, { label, scope, expires_at }, start);
   });
   if (header) return printResult(command, issued, () => issued.header);
   // A phone that scanned it would look for the server on itself.
@@ -84,10 +84,11 @@ export function remarksOn(address: string, { config }: App, start: Start): strin
 type Issued = Awaited<ReturnType<typeof issueFor>>;
 
 /** Issues a token, with everything that its user has to know. */
-export async function issueFor(app: App, user: string, options: Parameters<typeof issueToken>[2], start: Start) {
+export async function issueFor(app: App, admin: Admin, options: Parameters<typeof issueToken>[2], start: Start) {
   const { label, scope, expires_at } = options;
+  const user = admin.name;
   const others = await findLabelled(app, user, label);
-  const { id, token } = await issueToken(app, await actAsAdmin(app, user, "token issue"), options);
+  const { id, token } = await issueToken(app, admin, options);
   const address = appUrl(app.config);
   const remarks = ["The password is a token for this app alone. It is not shown again."];
   remarks.push(...remarksOn(address, app, start));

@@ -96,7 +96,7 @@ async function create(name: string, options: CreateOptions, command: Command): P
           ...created,
           address,
           ...(link && { link }),
-          ...(token && { token: await issueFor(app, name, token, start) }),
+          ...(token && { token: await issueFor(app, actor, token, start) }),
         };
       } catch (error) {
         throw halfDone(name, error);
@@ -143,18 +143,21 @@ async function changePassword(name: string, options: NewPasswordOptions, command
   if (options.link || options.generate) requireOutput();
   if (options.link) {
     const start = startOfServer(command);
-    const link = await withUser(command, name, (app, actor) => linkFor(app, actor, start));
-    return printResult(command, { name, link }, () => layLink(link));
+    const made = await withUser(command, name, async (app, admin) => ({
+      name: admin.name,
+      link: await linkFor(app, admin, start),
+    }));
+    return printResult(command, made, () => layLink(made.link));
   }
-  const { set, address } = await withUser(command, name, async (app, actor) => {
+  const { user, set, address } = await withUser(command, name, async (app, admin) => {
     const password = options.remove ? null : await readPassword(options);
-    await setPassword(app, actor, password);
-    return { set: password, address: appUrl(app.config) };
+    await setPassword(app, admin, password);
+    return { user: admin.name, set: password, address: appUrl(app.config) };
   });
   const done = options.remove
-    ? `Removed the password of ${name}`
-    : `Set the password of ${name}. Sign in at ${address}`;
-  await printPassword(command, { name, password_set: set !== null }, done, options.generate ? set : null);
+    ? `Removed the password of ${user}`
+    : `Set the password of ${user}. Sign in at ${address}`;
+  await printPassword(command, { name: user, password_set: set !== null }, done, options.generate ? set : null);
 }
 
 /** Prints the result, with the password if it was generated. */
@@ -170,18 +173,21 @@ async function printPassword(command: Command, value: object, done: string, gene
 }
 
 async function signOut(name: string, _options: unknown, command: Command): Promise<void> {
-  await withUser(command, name, signOutEverywhere);
-  await printResult(command, { name, signed_out: true }, () => `Ended all sessions of ${name}`);
+  const user = await withUser(command, name, async (app, admin) => {
+    await signOutEverywhere(app, admin);
+    return admin.name;
+  });
+  await printResult(command, { name: user, signed_out: true }, () => `Ended all sessions of ${user}`);
 }
 
 async function rename(name: string, to: string, _options: unknown, command: Command): Promise<void> {
-  await withApp(command, (app) => renameUser(app, name, to));
-  await printResult(command, { name: to, before: name }, () => {
-    if (name === to) return `${name} has that name already`;
-    const done = `Renamed ${name} to ${to}`;
+  const before = await withApp(command, (app) => renameUser(app, name, to));
+  await printResult(command, { name: to, before }, () => {
+    if (before === to) return `${to} has that name already`;
+    const done = `Renamed ${before} to ${to}`;
     // Names are compared without case.
-    if (foldName(name) === foldName(to)) return done;
-    return `${done}. Apps with the user name ${name} need the new one; tokens stay valid`;
+    if (foldName(before) === foldName(to)) return done;
+    return `${done}. Apps with the user name ${before} need the new one; tokens stay valid`;
   });
 }
 
@@ -219,10 +225,11 @@ function lastOf({ device_synced_at, token_used_at }: { device_synced_at: unknown
 }
 
 async function remove(name: string, { yes }: { yes?: boolean }, command: Command): Promise<void> {
-  await withApp(command, async (app) => {
-    await requireUser(app, name);
-    await confirm(`Delete ${name} with all tokens and subscriptions?`, yes);
-    await deleteUser(app, name);
+  const user = await withApp(command, async (app) => {
+    const found = await requireUser(app, name);
+    await confirm(`Delete ${found.name} with all tokens and subscriptions?`, yes);
+    await deleteUser(app, found.name);
+    return found.name;
   });
-  await printResult(command, { name, deleted: true }, () => `Deleted user ${name}`);
+  await printResult(command, { name: user, deleted: true }, () => `Deleted user ${user}`);
 }

@@ -12,6 +12,11 @@ export interface Actor extends ChangedBy {
   scope: Scope;
 }
 
+/** An admin who acts for a user, with the user's name as it is stored. */
+export interface Admin extends Actor {
+  name: string;
+}
+
 /** The columns that say who did something. */
 export const writeActor = ({ kind, id, label, device }: Actor) => ({
   actor_kind: kind,
@@ -38,9 +43,9 @@ export const actAsUser = (user_id: number, label: string | null = null, device: 
 };
 
 /** An admin who acts for a user by a command. @throws DomainError "not_found" for an unknown user */
-export async function actAsAdmin(context: Context, user: string, label: string): Promise<Actor> {
-  const { id } = await requireUser(context, user);
-  return { user_id: id, kind: "admin", id: null, label, device: null, scope: "write" };
+export async function actAsAdmin(context: Context, user: string, label: string): Promise<Admin> {
+  const { id, name } = await requireUser(context, user);
+  return { user_id: id, name, kind: "admin", id: null, label, device: null, scope: "write" };
 }
 
 /** A worker on one user's data. @param label which one; null for the deletion worker */

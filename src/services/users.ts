@@ -74,17 +74,19 @@ export function requireName(text: string): UserName {
 
 /**
  * Renames a user; tokens and sessions stay valid.
+ * @returns the former name
  * @throws DomainError "not_found", "invalid" if the new name is not allowed, "conflict" if it is taken in any case
  */
-export async function renameUser({ database }: Context, name: string, to: string): Promise<void> {
+export async function renameUser({ database }: Context, name: string, to: string): Promise<string> {
   const named = requireName(to);
-  await database.write(async (tx) => {
+  return database.write(async (tx) => {
     const user = await findUser(tx, name);
     if (!user) throw noUser(name);
     const taken = await findNamed(tx, named);
     if (taken && taken.id !== user.id) throw new DomainError("conflict", `There is a user ${taken.name} already`);
     const renamed = await renameRow(tx, { user_id: user.id, from: user.name, ...named });
     if (renamed.length === 0) throw noUser(name);
+    return user.name;
   });
 }
 

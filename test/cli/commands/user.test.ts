@@ -91,13 +91,15 @@ test("a bad password creates no user", async () => {
   expect((await podkeep.run(["user", "create", "ann"])).code).toBe(0);
 });
 
-test("a name that differs in case only is taken, and names the same user", async () => {
+test("a name that differs in case only is taken, and names the same user, whose name is printed", async () => {
   await podkeep.run(["user", "create", "Ann"]);
   const { code, err } = await podkeep.run(["user", "create", "ANN"]);
   expect([code, err]).toEqual([1, expect.stringContaining("There is a user Ann already")]);
-  expect((await podkeep.run(["user", "password", "ann", "--generate"])).code).toBe(0);
-  expect((await podkeep.run(["token", "issue", "ann", "--label", "phone"])).code).toBe(0);
+  expect((await podkeep.run(["user", "password", "ann", "--generate"])).out).toStartWith("Set the password of Ann. ");
+  expect((await podkeep.run(["user", "sign-out", "ann"])).out).toBe("Ended all sessions of Ann\n");
+  expect((await podkeep.run(["token", "issue", "ann", "--label", "phone"])).out).toMatch(/^User +Ann$/m);
   expect((await podkeep.run(["token", "list", "ann", "--json"])).json).toMatchObject([{ user: "Ann", label: "phone" }]);
+  expect((await podkeep.run(["user", "delete", "ann", "--yes"])).out).toBe("Deleted user Ann\n");
 });
 
 test("a new password, none, and sign-out end sessions", async () => {
@@ -168,7 +170,7 @@ test("a user is renamed, with everything that belongs to the user", async () => 
   await podkeep.run(["user", "create", "ann", "--token", "phone"]);
   await podkeep.run(["user", "create", "bob"]);
   const { out } = await podkeep.run(["user", "rename", "ANN", "Anna"]);
-  expect(out).toBe("Renamed ANN to Anna. Apps with the user name ANN need the new one; tokens stay valid\n");
+  expect(out).toBe("Renamed ann to Anna. Apps with the user name ann need the new one; tokens stay valid\n");
   expect((await podkeep.run(["user", "rename", "Anna", "ANNA"])).out).toBe("Renamed Anna to ANNA\n");
   expect((await podkeep.run(["user", "rename", "anna", "Anna"])).code).toBe(0);
   const same = await podkeep.run(["user", "rename", "Anna", "Anna"]);
