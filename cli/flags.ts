@@ -17,6 +17,9 @@ const HEADING = "Settings (podkeep help settings):";
 
 const optionOf = (name: SettingName) => new Option(`${flagOf(name)} <value>`, describe(name)).helpGroup(HEADING);
 
+/** Whether an option gives a setting. */
+export const isSetting = ({ helpGroupHeading }: Option) => helpGroupHeading === HEADING;
+
 /** The meaning of a setting, in lower case as those of options; names and acronyms stay. */
 function describe(name: SettingName): string {
   const fallback = defaultOf(name);

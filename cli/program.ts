@@ -2,7 +2,7 @@
 import { Command, type OutputConfiguration } from "commander";
 import { scriptName } from "../src/config/program.ts";
 import { build, describeVersion, VERSION } from "../src/version.ts";
-import { addSettings, GLOBAL_SETTINGS } from "./flags.ts";
+import { addSettings, GLOBAL_SETTINGS, isSetting } from "./flags.ts";
 
 /** The commands in the order of the help. */
 const COMMANDS = new Map<string | undefined, () => Promise<(program: Command) => void>>(
@@ -58,7 +58,7 @@ export async function createProgram(json: boolean, output: OutputConfiguration, 
   );
 }
 
-/** Refuses options that are given two values, of which only the last would count, and those that take the next option for one. */
+/** Refuses options that are given two values, of which only the last would count, none, or the next option for one. */
 function refuseSlips(command: Command, args: string[]): void {
   for (const option of command.options.filter(({ required }) => required)) {
     let before: unknown;
@@ -66,6 +66,8 @@ function refuseSlips(command: Command, args: string[]): void {
       // With an equals sign it is no word of its own.
       if (String(value).startsWith("--") && args.includes(value))
         command.error(`error: option '${option.flags}' argument missing`);
+      // Settings refuse it themselves, if it means nothing to them.
+      if (String(value).trim() === "" && !isSetting(option)) command.error(`error: ${option.long} is empty`);
       if (before !== undefined) command.error(`error: ${option.long} is given twice, and takes one value`);
       before = value;
     });

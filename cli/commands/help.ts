@@ -96,6 +96,7 @@ export function addHelpCommand(program: Command): void {
     .action(async (topic?: string, inner?: string) => {
       const guide = TOPICS[topic ?? ""] ?? (names.includes(topic ?? "") ? undefined : findByFile(topic));
       if (!guide) return find(program, [topic, inner]).help();
+      if (inner !== undefined) help.error(`error: the guide ${topic} has no part ${inner}`);
       const { default: text } = await guide.read();
       const { isTTY, columns } = process.stdout;
       if (!isTTY || wantsJson(help)) return printResult(help, { topic, text }, () => text.trimEnd());

@@ -18,7 +18,7 @@ import {
 import { keepDamagedLog } from "../db/sqlite/damaged-log.ts";
 import { isServed, lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { becomeReaderOf } from "../db/sqlite/directory-owner.ts";
-import { isMissing } from "../db/sqlite/file.ts";
+import { describeDangling, isMissing } from "../db/sqlite/file.ts";
 import { refuseLost, requireBackups } from "../db/sqlite/lost.ts";
 import { requireResponse } from "../db/sqlite/response.ts";
 import { codeOf, DomainError } from "../errors.ts";
@@ -40,12 +40,13 @@ export function requireFile({ location }: Config): string {
 /**
  * Makes a backup while others read and write: as `file`, or in the backup directory under a name with the time. Removes
  * what killed processes left of backups of that name.
- * @throws DomainError "not_found" if there is no database, "unavailable" if the directory doesn't respond, and as
+ * @throws DomainError "not_found" if there is no database, or no directory of `file`, "unavailable" if the directory doesn't respond, and as
  * `copyDatabase` does
  */
 export async function createBackup(config: Config, clock: Clock, file?: string): Promise<Backup> {
   const database = requireFile(config);
   await requireResponse(file === undefined ? config.backup_dir : dirname(file));
+  if (file !== undefined) refuseMissing(dirname(file));
   await requireBackups(database, config.backup_dir);
   refuseLost(database, config.backup_dir);
   if (isMissing(database)) throw new DomainError("not_found", `There is no database ${database}`);
@@ -59,6 +60,12 @@ export async function createBackup(config: Config, clock: Clock, file?: string):
   } finally {
     unlock();
   }
+}
+
+/** Refuses a directory that was named and is missing: its disk may not be mounted. */
+function refuseMissing(directory: string): void {
+  if (!isMissing(directory) || describeDangling(directory) !== null) return;
+  throw new DomainError("not_found", `There is no directory ${directory}: mount its disk, or create it`);
 }
 
 function nextName({ backup_dir }: Config, clock: Clock): string {

@@ -376,7 +376,10 @@ test.each([
   [["subscription", "add", "ann", "https://a.example/feed", " "], "url"],
   [["import", "ann", ""], "file"],
   [["backup", "create", ""], "file"],
-])("%j, as of a variable that is not set, names the argument that is empty", async (words, name) => {
+  [["user", "create", "bob", "--token", ""], "--token"],
+  [["token", "issue", "ann", "--label", " "], "--label"],
+  [["import", "ann", "--from="], "--from"],
+])("%j, as of a variable that is not set, names what is empty", async (words, name) => {
   const { code, err } = await program.run(words);
   expect([code, err]).toEqual([2, expect.stringContaining(`error: ${name} is empty\nUsage: podkeep ${words[0]} `)]);
 });

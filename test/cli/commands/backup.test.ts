@@ -248,6 +248,15 @@ test("a restore on a full disk leaves the data unchanged", async () => {
   expect(readdirSync(folder).filter((name) => name.startsWith("re"))).toEqual([]);
 });
 
+test("a backup is not made in a directory that is missing, as below a disk that is not mounted", async () => {
+  const { code, err } = await backup("create", join(folder, "usb", "copy.db"));
+  expect([code, err]).toEqual([
+    4,
+    `error: There is no directory ${join(folder, "usb")}: mount its disk, or create it\n`,
+  ]);
+  expect(existsSync(join(folder, "usb"))).toBe(false);
+});
+
 test("the exit code distinguishes wrong, existing and missing files", async () => {
   const file = join(folder, "copy.db");
   writeFileSync(file, "rubbish");

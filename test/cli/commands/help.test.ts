@@ -88,6 +88,8 @@ test("an unknown help topic is a usage error that lists the topics", async () =>
   expect(err).not.toContain("argument");
   const inner = await podkeep.run(["help", "user", "cook"]);
   expect([inner.code, inner.err]).toEqual([2, expect.stringContaining("user has no command cook")]);
+  const guide = await podkeep.run(["help", "settings", "port"]);
+  expect([guide.code, guide.err]).toEqual([2, expect.stringContaining("the guide settings has no part port")]);
 });
 
 test.each([
