@@ -115,7 +115,7 @@ async function restoreOne(file: string, { yes }: { yes?: boolean }, command: Com
       `Deleted since the backup, and back without tokens and password: ${restored.returned.join(", ")}`,
       "podkeep user delete NAME deletes one of them again",
     );
-  if (restored.gone.length > 0) lines.push(`Created since the backup, and gone: ${restored.gone.join(", ")}`);
+  if (restored.gone.length > 0) lines.push(`Not in the backup, and gone: ${describeGone(restored).join(", ")}`);
   if (restored.renamed.length > 0)
     lines.push(
       `Renamed since the backup, and renamed back: ${restored.renamed.map(({ from, to }) => `${from} is ${to}`).join(", ")}`,
@@ -128,6 +128,9 @@ async function restoreOne(file: string, { yes }: { yes?: boolean }, command: Com
     );
   await printResult(command, { ...restored, ahead: formatTime(restored.ahead) }, () => lines.join("\n"));
 }
+
+const describeGone = ({ gone, namesakes }: { gone: string[]; namesakes: string[] }) =>
+  gone.map((name) => (namesakes.includes(name) ? `${name} (the backup has another user of that name)` : name));
 
 async function pruneAll({ keep, yes }: { keep?: number; yes?: boolean }, command: Command): Promise<void> {
   const { pruneBackups } = await import("../../src/backups/backups.ts");

@@ -165,7 +165,7 @@ async function printPassword(command: Command, value: object, done: string, gene
   await printResult(command, generated === null ? value : { ...value, password: generated }, () =>
     generated === null
       ? done
-      : `${done}\n${layPairs([
+      : `${done}\n\n${layPairs([
           ["Password", generated],
           ["", "This password signs in to the web page. It is not shown again."],
         ])}`,

@@ -19,6 +19,7 @@ import {
 import { requireResponse } from "../db/sqlite/response.ts";
 import type { Tx } from "../db/statement.ts";
 import { describeDifference, readSubscription } from "../domain/history.ts";
+import { foldName } from "../domain/user-name.ts";
 import { DomainError } from "../errors.ts";
 import { insertHistory, readHistoryStart } from "../store/history.ts";
 import {
@@ -56,6 +57,8 @@ interface Restored extends Contents {
   returned: string[];
   /** Names of users whom only the replaced data had, sorted. */
   gone: string[];
+  /** Those of them whose name a user of the backup has. */
+  namesakes: string[];
   /** Names of users who were renamed since, and the former names, which they have again. */
   renamed: { from: string; to: string }[];
   /** The time of the backup's latest change, if the clock is behind it: then apps may have seen later timestamps. */
@@ -93,7 +96,7 @@ export async function restoreBackup(
     unpackCopy(backup, staged);
     checkCopy(staged, file);
     known = await readKnown(config);
-    const { returned, gone, renamed, ahead } = await renewFile(config, clock, known);
+    const { returned, gone, namesakes, renamed, ahead } = await renewFile(config, clock, known);
     const compared = returned !== null;
     emptyLogOf(staged);
     const contents = checkCopy(staged);
@@ -108,6 +111,7 @@ export async function restoreBackup(
       compared,
       returned: returned ?? [],
       gone,
+      namesakes,
       renamed,
       ahead,
     };
@@ -157,7 +161,9 @@ function renew(database: Database, clock: Clock, known: Known, hasDraft: boolean
     const ahead = changed_at > Math.max(clock.now(), known.clock) ? changed_at : null;
     const present = await listUserNames(tx, {});
     const returned = await closeReturned(tx, known, present, clock.now());
-    return { returned, gone: goneOf(known, present), renamed: renamedIn(known, present), ahead };
+    const gone = goneOf(known, present);
+    const namesakes = gone.filter((name) => present.some((user) => foldName(user.name) === foldName(name)));
+    return { returned, gone, namesakes, renamed: renamedIn(known, present), ahead };
   });
 }
 

@@ -477,9 +477,12 @@ describe("restoring a backup", () => {
       const { file } = await backup();
       const { config } = readConfig({ data_dir: inDirectory("elsewhere") }, {});
       const fresh = await openApp(config, { use: "server" });
-      if (used) await createUser(fresh, "ann");
+      if (used) for (const name of ["ann", "bob"]) await createUser(fresh, name);
       await fresh.close();
-      expect(await restoreBackup(config, podkeep.clock, file)).toMatchObject({ compared: false, returned: [] });
+      const gone = used ? ["ann", "bob"] : [];
+      const namesakes = used ? ["ann"] : [];
+      const restored = await restoreBackup(config, podkeep.clock, file);
+      expect(restored).toMatchObject({ compared: false, returned: [], gone, namesakes });
       const moved = await openApp(config);
       expect(await listUsers(moved)).toMatchObject([{ public_id: ann.public_id, has_password: 1 }]);
       expect(await listTokens(moved)).toMatchObject([{ revoked_at: null }]);

@@ -130,6 +130,16 @@ test("a restore asks before it replaces data, and does not ask if there is none"
   expect(out).toContain("tokens revoked");
 });
 
+test("a restore on another machine says which of its users are gone, and whose name the backup's user has", async () => {
+  const file = join(folder, "copy.db");
+  await backup("create", file);
+  const other = openProgram();
+  for (const name of ["ann", "bob"]) await other.run(["user", "create", name]);
+  const { out } = await other.run(["backup", "restore", file, "--yes"]);
+  expect(out).toContain("\nNot in the backup, and gone: ann (the backup has another user of that name), bob\n");
+  other.close();
+});
+
 test("a killed server does not prevent a restore", async () => {
   const file = join(folder, "copy.db");
   await backup("create", file);

@@ -72,13 +72,18 @@ test("a link that no phone can open says what to set", async () => {
   expect(out).toContain("No phone reaches this server: stop it, and start it with PODKEEP_HOST=0.0.0.0 npm start");
 });
 
-test("a generated passphrase is printed once", async () => {
+test("a generated passphrase is printed once, apart from a token", async () => {
   const { json } = await podkeep.run(["user", "create", "ann", "--generate", "--json"]);
   expect(await isPassword("ann", json.password)).toBe(true);
   const { out } = await podkeep.run(["user", "password", "ann", "--generate"]);
   const [, passphrase = ""] = /Password +(\S+)/.exec(out) ?? [];
   expect(await isPassword("ann", passphrase)).toBe(true);
   expect(await isPassword("ann", json.password)).toBe(false);
+  const both = (await podkeep.run(["user", "create", "bob", "--generate", "--token", "phone"])).out.split("\n\n");
+  expect(both.slice(1)).toEqual([
+    expect.stringMatching(/^Server[\s\S]+Password +podkeep_/),
+    expect.stringMatching(/^Password +[a-z]{4}-[\s\S]+web page/),
+  ]);
 });
 
 test("a bad password creates no user", async () => {
