@@ -79,7 +79,8 @@ const PARTS = [
   { path: "/index.php/apps/gpoddersync/subscriptions", part: "/index.php (Nextcloud apps)", isIts: isOurs },
   { path: "/sign-in", part: "/ (the web page)", isIts: async (response: Response) => isSignIn(await response.text()) },
 ];
-const isSignIn = (text: string) => text.includes("podkeep") && text.includes('name="password"');
+/** Without a user it has no form. */
+const isSignIn = (text: string) => text.includes("· podkeep</title>");
 
 async function checkPaths(address: string): Promise<Finding> {
   const missing: string[] = [];

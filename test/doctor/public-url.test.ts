@@ -54,6 +54,14 @@ test("a server with a correct proxy passes every check", async () => {
   );
 });
 
+test("a server without a user, whose page asks for no password yet, passes too", async () => {
+  const empty = await openTestApp();
+  const address = front((request) => empty.http.fetch(request, { address: "127.0.0.1" }));
+  const findings = await checkPublicUrl(address, null);
+  expect(findings).toContainEqual(expect.objectContaining({ about: "paths", state: "ok" }));
+  await empty.close();
+});
+
 test("a look at the server is no failed login, which fail2ban would count", async () => {
   const statuses: number[] = [];
   const address = front(async (request) => {
