@@ -1,6 +1,6 @@
 // The commands of the program.
 import { Command, type OutputConfiguration } from "commander";
-import { scriptName } from "../src/config/program.ts";
+import { adviseToType } from "../src/config/program.ts";
 import { build, describeVersion, VERSION } from "../src/version.ts";
 import { addSettings, GLOBAL_SETTINGS, isSetting } from "./flags.ts";
 
@@ -50,8 +50,8 @@ export async function createProgram(json: boolean, output: OutputConfiguration, 
   showUsageAfterErrors(program);
   refuseSlips(program, args);
   program.hook("preAction", (_, command) => refuseEmpty(command));
-  const script = scriptName();
-  if (script !== null) program.addHelpText("afterAll", `\nHere, type ${script} in place of podkeep.`);
+  const typing = adviseToType();
+  if (typing !== null) program.addHelpText("afterAll", `\n${typing}`);
   return program.addHelpText(
     "after",
     "\nExit codes: 0 done, 1 failed, 2 wrong usage or input, 3 wrong configuration,\n4 not found.",

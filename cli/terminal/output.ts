@@ -2,6 +2,7 @@
 import { fstatSync, statSync, writeSync } from "node:fs";
 import type { Command } from "commander";
 import { colorsOf } from "../../src/colors.ts";
+import { adviseToType } from "../../src/config/program.ts";
 import { printable, printableJson, printableLines } from "../../src/domain/printable.ts";
 import { codeOf, DomainError, reasonOf } from "../../src/errors.ts";
 
@@ -9,8 +10,16 @@ export const wantsJson = (command: Command): boolean => command.optsWithGlobals(
 
 /** Prints a command's result: `value` with --json, else the text. */
 export async function printResult(command: Command, value: unknown, text: () => string): Promise<void> {
-  const printed = wantsJson(command) ? printableJson(value, 2) : text();
+  if (wantsJson(command)) return print(printableJson(value, 2));
+  const printed = text();
   await print(printed);
+  await printTyping(printed);
+}
+
+/** Says how to type the commands in a printed text, if that is not as they are printed. */
+async function printTyping(text: string): Promise<void> {
+  const typing = adviseToType();
+  if (typing && /\bpodkeep [a-z]/.test(text)) await print(typing, STDERR);
 }
 
 /** File descriptors. */
@@ -70,12 +79,13 @@ export const cutMiddle = (message: string): string =>
   message.length > 2 * END ? `${message.slice(0, END)} … ${message.slice(-END)}` : message;
 
 /** Prints an error on standard error, in place of an unfinished line of progress. */
-export function printError(json: boolean, code: string, text: string): Promise<void> {
+export async function printError(json: boolean, code: string, text: string): Promise<void> {
   const message = cutMiddle(text);
   const start = process.stderr.isTTY ? "\r\x1b[K" : "";
   const label = colorsOf(process.stderr).red("error:");
   const line = json ? printableJson({ error: { code, message } }) : `${label} ${printable(message)}`;
-  return print(start + line, STDERR);
+  await print(start + line, STDERR);
+  if (!json) await printTyping(message);
 }
 
 /**

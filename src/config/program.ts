@@ -14,6 +14,12 @@ export function scriptName(): string | null {
   return isBun ? "bun run podkeep" : "npm run -s podkeep --";
 }
 
+/** How to type what messages call podkeep, if a script of package.json started this program; null if none did. */
+export function adviseToType(): string | null {
+  const script = scriptName();
+  return script && `Here, type ${script} in place of podkeep.`;
+}
+
 /** The arguments that start this program. */
 export const programArguments = () =>
   isCompiled() ? [process.execPath] : [process.execPath, join(import.meta.dir, "..", "..", "cli", "main.ts")];

@@ -57,13 +57,27 @@ test("podkeep --help lists the guides", async () => {
   expect(out).toMatch(/Guides, by podkeep help NAME:\n {2}settings, apps, moving, sync/);
 });
 
-test("started by npm, help says how to type podkeep there; started otherwise, it doesn't", async () => {
+test("started by npm, help and advice say how to type podkeep there; started otherwise, they don't", async () => {
   const byNpm = openProgram(SOURCE, { npm_lifecycle_event: "podkeep", npm_config_user_agent: "npm/10.8.2 node/v20" });
   const said = "\nHere, type npm run -s podkeep -- in place of podkeep.\n";
   for (const args of [["--help"], ["help", "user", "create"]]) {
     expect((await byNpm.run(args)).out).toContain(said);
     expect((await podkeep.run(args)).out).not.toContain("in place of podkeep");
   }
+  const advice = said.trimStart();
+  expect(await byNpm.run(["user", "create", "ann"])).toMatchObject({
+    out: expect.stringContaining("Next: podkeep token issue ann"),
+    err: advice,
+  });
+  expect((await byNpm.run(["token", "revoke", "abc"])).err).toBe(
+    `error: There is no token abc: podkeep token list shows the ids\n${advice}`,
+  );
+  for (const args of [
+    ["user", "list"],
+    ["token", "revoke", "abc", "--json"],
+    ["token", "list", "bob"],
+  ])
+    expect((await byNpm.run(args)).err).not.toContain("in place of podkeep");
   byNpm.close();
 });
 
