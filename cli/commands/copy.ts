@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { Copied, Progress } from "../../src/services/transfer.ts";
 import { availableSettings } from "../flags.ts";
-import { printResult } from "../terminal/output.ts";
+import { layTable, printResult } from "../terminal/output.ts";
 
 /** Milliseconds between progress updates. */
 const PAUSE = 200;
@@ -29,6 +29,8 @@ function showProgress(): (progress: Progress) => void {
   const start = performance.now();
   return ({ step, users, of, rows }) => {
     const now = performance.now();
+    // Such as of a target that is empty.
+    if (of === 0) return;
     if (users < of && now - shown < PAUSE) return;
     shown = now;
     const seconds = Math.round((now - start) / 1000);
@@ -39,6 +41,6 @@ function showProgress(): (progress: Progress) => void {
 }
 
 function describe({ counts, checksum }: Copied): string {
-  const rows = Object.entries(counts).map(([table, count]) => `${table}\t${count}`);
-  return ["Copied and verified:", ...rows, `SHA-256\t${checksum}`].join("\n");
+  const rows = Object.entries(counts).map(([table, count]) => [table, String(count)]);
+  return `Copied and verified:\n${layTable(["TABLE", "ROWS"], rows, "")}\nSHA-256 ${checksum}`;
 }

@@ -324,6 +324,17 @@ test.skipIf(!IS_ROOT)("without the right to write to the data directory, a comma
   ]);
 });
 
+test("a copy into an empty database shows on a terminal what it does, and its counts in columns", async () => {
+  await program.run(["user", "create", "ann"]);
+  const paths = ["--from", join(program.data, "podkeep.db"), "--to", join(program.folder, "copy", "podkeep.db")];
+  const { shown } = await program.spawnOnTerminal(["copy", ...paths]).ended();
+  const text = Bun.stripANSI(shown).replaceAll("\r", "");
+  expect(text).not.toContain("comparing: 0 of 0");
+  expect(text).toMatch(
+    /^verifying: 1 of 1 users, \d+ rows, \d+ s\nCopied and verified:\nTABLE {2,}ROWS\nusers {2,}1\n/m,
+  );
+});
+
 test("commands work on PostgreSQL, and the server's first lines hide its password", async () => {
   const postgres = await sharedPostgres();
   await postgres.createDatabase("commands");
