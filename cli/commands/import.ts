@@ -77,9 +77,12 @@ async function readFile(file: string) {
 
 function describe({ source, feeds, devices, actions, stored }: MovedIn, dry_run: boolean): string {
   const { added, failed } = verbsOf(dry_run);
+  const places = `${plural(actions, "position or mark", "positions and marks")} of episodes read`;
   return [
     `From ${printable(source)}: ${plural(feeds.added.length, "subscription")} ${added}, ${feeds.present.length} already here, ${feeds.failed.length} ${failed}`,
-    `${plural(actions, "position or mark", "positions and marks")} of episodes read, ${stored} ${dry_run ? "would be " : ""}new or later than here`,
+    actions > 0
+      ? `${places}, ${stored} ${dry_run ? "would be " : ""}new or later than here`
+      : "It has no play positions",
     ...(devices > 0 ? [`${plural(devices, "device")} ${added}`] : []),
     ...layFeeds(feeds, dry_run),
   ].join("\n");
