@@ -11,8 +11,9 @@ import { PATIENCE } from "../test/support/patience.ts";
 const RECORDS = process.argv.includes("--record");
 /** More than there are cores: a third of a test is waiting. */
 const AT_ONCE = RECORDS ? 1 : availableParallelism() + 4;
-/** How many times as long the fault tests take in the long run. */
-const LONG_FAULTS = 6;
+/** Whether a file is a part of its own, as fault tests are in the long run: some take 20 times as long there, and begin first. */
+const isAlone = (file: string) => LONG && file.startsWith("test/faults/");
+const LONG_FAULTS = 20;
 
 interface Engine {
   title: string;
@@ -61,19 +62,21 @@ const Timings = z.object({ files: z.record(z.string(), z.number()) });
 /** An engine's files in parts that take equally long. */
 async function split(engine: Engine): Promise<Part[]> {
   const recorded = Timings.parse(await Bun.file(engine.timings).json()).files;
-  const timeOf = (file: string) =>
-    (recorded[file] ?? UNKNOWN) * (LONG && file.startsWith("test/faults/") ? LONG_FAULTS : 1);
+  const timeOf = (file: string) => (recorded[file] ?? UNKNOWN) * (isAlone(file) ? LONG_FAULTS : 1);
   const files = Array.from(new Bun.Glob(engine.files).scanSync()).sort((a, b) => timeOf(b) - timeOf(a));
   const parts = Array.from({ length: engine.parts }, (_, n): Part => {
     return { name: `${engine.title}, part ${n + 1} of ${engine.parts}`, engine, files: [], takes: 0 };
   });
-  for (const file of files) {
+  const alone = files.filter(isAlone).map((file): Part => {
+    return { name: `${engine.title}, ${file}`, engine, files: [file], takes: timeOf(file) };
+  });
+  for (const file of files.filter((file) => !isAlone(file))) {
     const shortest = parts.reduce((least, part) => (part.takes < least.takes ? part : least));
     shortest.files.push(file);
     shortest.takes += timeOf(file);
   }
   // Without names, bun would run all files.
-  return parts.filter((part) => part.files.length > 0);
+  return [...alone, ...parts.filter((part) => part.files.length > 0)];
 }
 
 /** Built once: without it each part would build its own, and run commands from the source, which starts slowly. */
