@@ -40,8 +40,8 @@ export function requireFile({ location }: Config): string {
 /**
  * Makes a backup while others read and write: as `file`, or in the backup directory under a name with the time. Removes
  * what killed processes left of backups of that name.
- * @throws DomainError "not_found" if there is no database, or no directory of `file`, "unavailable" if the directory doesn't respond, and as
- * `copyDatabase` does
+ * @throws DomainError "not_found" if there is no database, or no directory of `file`, "unavailable" if the directory doesn't
+ * respond, and as `copyDatabase` does
  */
 export async function createBackup(config: Config, clock: Clock, file?: string): Promise<Backup> {
   const database = requireFile(config);
