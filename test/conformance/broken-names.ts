@@ -210,6 +210,20 @@ export const brokenNames: Broken[] = [
     },
   },
   {
+    breaks: ["openpodcast/delete/its-guid-for-another-one"],
+    does: "breaks down at a new_guid that a deleted subscription has",
+    change(send) {
+      const deleted = new Set<string>();
+      const refusing = instead(PATCH, async (request) =>
+        deleted.has(String((await readBody(request))["new_guid"])) ? new Response("", { status: 500 }) : null,
+      )(send);
+      return (request) => {
+        if (matches(DELETE, request)) deleted.add(guidIn(request));
+        return refusing(request);
+      };
+    },
+  },
+  {
     breaks: ["openpodcast/delete/by-a-former-guid"],
     does: "knows former guids for reading and changing alone",
     change: withKnown((send, { next }) =>

@@ -282,9 +282,48 @@ export const brokenOpenPodcast: Broken[] = [
     change: instead404(ONE),
   },
   {
-    breaks: ["openpodcast/delete/every-app-hears-of-it", "openpodcast/page/since-leaves-out-its-own-moment"],
+    breaks: ["openpodcast/delete/every-app-hears-of-it"],
     does: "leaves `deleted` out of the list",
     change: answers(get(LIST), eachItem(without("deleted"))),
+  },
+  {
+    breaks: ["openpodcast/delete/every-app-hears-of-it"],
+    does: "lists no deletions, and has an ETag of what it lists",
+    change: (send) => async (request) => {
+      const conditional = request.headers.get("if-none-match");
+      const unconditional = new Request(request);
+      unconditional.headers.delete("if-none-match");
+      const response = await answers(get(LIST), (body) => {
+        const subscriptions = itemsOf(body).filter(({ deleted }) => deleted === undefined);
+        return { ...body, total: Number(body["total"]) - itemsOf(body).length + subscriptions.length, subscriptions };
+      })(send)(matches(get(LIST), request) ? unconditional : request);
+      if (!matches(get(LIST), request) || !response.ok) return response;
+      const text = await response.text();
+      const etag = `"${Bun.hash(text)}"`;
+      if (conditional === etag) return new Response(null, { status: 304, headers: { ETag: etag } });
+      const given = new Headers(response.headers);
+      given.set("etag", etag);
+      return new Response(text, { headers: given });
+    },
+  },
+  {
+    breaks: ["openpodcast/page/next-loses-nothing"],
+    does: "gives the items of a long list the guids of those before them once something was deleted",
+    change(send) {
+      let hasDeleted = false;
+      const shifting = answers(get(LIST), (body) => {
+        const items = itemsOf(body);
+        if (!hasDeleted || Number(body["total"]) < 12) return body;
+        return {
+          ...body,
+          subscriptions: items.map((item, index) => ({ ...item, guid: items.at(index - 1)?.["guid"] })),
+        };
+      })(send);
+      return (request) => {
+        hasDeleted ||= request.method === "DELETE";
+        return shifting(request);
+      };
+    },
   },
   {
     breaks: ["openpodcast/auth/another-user-sees-nothing", "openpodcast/delete/unknown-deletion-is-404"],

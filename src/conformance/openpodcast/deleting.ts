@@ -4,6 +4,8 @@ import { expectError, latestOf, withApi } from "./client.ts";
 
 /** The check that says whether waiting for a deletion is of use. */
 export const IS_CARRIED_OUT = "openpodcast/delete/is-carried-out";
+/** The check that says whether the list of changes has deletions at all. */
+export const IS_TOLD = "openpodcast/delete/every-app-hears-of-it";
 
 export const deletingChecks = withApi([
   {
@@ -33,7 +35,7 @@ export const deletingChecks = withApi([
     },
   },
   {
-    id: "openpodcast/delete/every-app-hears-of-it",
+    id: IS_TOLD,
     says: "A deleted subscription is in the list of changes, with `deleted`",
     source: "Open Podcast API, GET /subscriptions: deleted",
     level: "MUST",
@@ -101,7 +103,7 @@ export const deletingChecks = withApi([
     says: "After a deletion the list of changes is not answered 304 to an earlier ETag",
     source: "RFC 9110, section 13.1.2; an app that polls with ETags hears of nothing else",
     level: "MUST",
-    needs: [IS_CARRIED_OUT],
+    needs: [IS_CARRIED_OUT, IS_TOLD],
     async run(api, prober) {
       const { guid, subscription_changed } = await api.addOne(prober.feed());
       const path = `/subscriptions?since=${encodeURIComponent(subscription_changed)}`;
@@ -142,6 +144,23 @@ export const deletingChecks = withApi([
       await api.deleted(accepted);
       const read = await api.get(again.guid);
       expectEqual("the subscription", [read.is_subscribed, read.deleted], [true, undefined]);
+    },
+  },
+  {
+    id: "openpodcast/delete/its-guid-for-another-one",
+    says: "A new_guid that a deleted subscription has is taken, and leads to the other one, or is answered 405",
+    source: "Open Podcast API, PATCH /subscriptions/{guid}: new_guid, error 405; apps that take the guid from the feed",
+    level: "MUST",
+    needs: [IS_CARRIED_OUT],
+    async run(api, prober) {
+      const [deleted, feed_url] = [await api.addOne(prober.feed()), prober.feed()];
+      await api.deleted(await api.delete(deleted.guid));
+      const { guid } = await api.addOne(feed_url);
+      const answer = await api.patch(guid, { new_guid: deleted.guid });
+      if (answer.status >= 300) expectError(answer, 405);
+      const read = await api.get(answer.status < 300 ? deleted.guid : guid);
+      const facts = [read.feed_url, read.is_subscribed, read.deleted];
+      expectEqual("the subscription", facts, [feed_url, true, undefined]);
     },
   },
   {

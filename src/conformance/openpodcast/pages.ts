@@ -1,7 +1,7 @@
 // What the list of changes demands: nothing is lost between two pages, two requests, or two apps.
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
 import { Listed, latestOf, openOther, openPodcast, type Subscription, withApi } from "./client.ts";
-import { IS_CARRIED_OUT } from "./deleting.ts";
+import { IS_CARRIED_OUT, IS_TOLD } from "./deleting.ts";
 
 const urlsOf = (items: Subscription[]) => [...new Set(items.map(({ feed_url }) => feed_url))].sort();
 
@@ -29,15 +29,19 @@ export const pageChecks = withApi([
   },
   {
     id: "openpodcast/page/next-loses-nothing",
-    says: "Following `next` gives every subscription",
+    says: "Following `next` gives every subscription, each with its own guid",
     source: "Open Podcast API, GET /subscriptions: page, per_page, next",
     level: "MUST",
     async run(api, prober) {
       const feeds = Array.from({ length: 7 }, () => prober.feed());
-      await api.add(...feeds);
+      const { success } = await api.add(...feeds);
       const all = new Set([...urlsOf(await api.changes(undefined, 500)), ...feeds]);
       const items = await api.changes(undefined, await sizePages(api));
       expectEqual("feeds on all pages", urlsOf(items), [...all].sort());
+      for (const { feed_url, guid } of success) {
+        const found = items.filter((item) => item.feed_url === feed_url).map((item) => item.guid.toLowerCase());
+        expectEqual(`guids of ${feed_url}`, [...new Set(found)], [guid.toLowerCase()]);
+      }
     },
   },
   {
@@ -271,7 +275,7 @@ export const pageChecks = withApi([
     says: "What changed at the very moment of `since`, the latest time of an item, is not given again",
     source: "Open Podcast API, GET /subscriptions: changed since",
     level: "SHOULD",
-    needs: [IS_CARRIED_OUT],
+    needs: [IS_CARRIED_OUT, IS_TOLD],
     async run(api, prober) {
       const { guid, subscription_changed } = await api.addOne(prober.feed());
       const again = async (since: string) =>
