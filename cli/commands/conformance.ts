@@ -25,6 +25,7 @@ interface Options {
   passwordStdin?: boolean;
   token?: string;
   secondToken?: string;
+  otherUser?: string;
   otherUserToken?: string;
   rate?: number;
   timeout: number;
@@ -54,6 +55,7 @@ export function addConformanceCommand(program: Command): void {
         "CONFORMANCE_OTHER_USER_TOKEN",
       ),
     )
+    .option("--other-user <name>", "that user's name: for gPodder and Nextcloud the token is the password")
     .option("--rate <n>", `requests a second (default: ${RATE}, without limit on this machine)`, readRate)
     .option("--timeout <seconds>", "until a response must be complete", readTimeout, TIMEOUT)
     .option("--check <text>", "only checks whose id has this text")
@@ -106,6 +108,7 @@ async function check(text: string, options: Options, command: Command): Promise<
     const { second_token, other_user_token } = target;
     const most = Math.max(...counts, await countOf(second_token, "--second-token", target, usable));
     await countOf(other_user_token, "--other-user-token", target, usable);
+    await requireOtherUser(target, usable);
     if (most > 0) await confirmIn(most, options.yes);
     const ofUsable = isOf(usable.map(({ protocol }) => protocol));
     const wanted = (one: (typeof CHECKS)[number]) => ofUsable(one) && one.id.includes(options.check ?? "");
@@ -149,10 +152,25 @@ async function countOf(token: string | null, option: string, target: Target, usa
   return subscriptions;
 }
 
+/** The first protocol that signs in with a name and a password. */
+const withPasswords = (usable: Account[]) =>
+  usable.find(({ protocol }) => protocol === "gpodder" || protocol === "nextcloud");
+
+/** @throws DomainError "unavailable" if another user was named who can't sign in */
+async function requireOtherUser(target: Target, usable: Account[]): Promise<void> {
+  const { other_user, other_user_token } = target;
+  const app = withPasswords(usable);
+  if (!app || other_user === null) return;
+  const { readAccount } = await import("../../src/conformance/account.ts");
+  const other = { ...target, user: other_user, password: other_user_token };
+  const { subscriptions, reason } = await readAccount(other, app.protocol);
+  if (subscriptions === null) throw new DomainError("unavailable", `--other-user: ${reason}`);
+}
+
 /** The second token, if it is a password too; else null. */
 async function findSecondPassword(target: Target, usable: Account[]): Promise<string | null> {
   const { second_token, password } = target;
-  const app = usable.find(({ protocol }) => protocol === "gpodder" || protocol === "nextcloud");
+  const app = withPasswords(usable);
   if (!app || second_token === null || second_token === password) return null;
   const { takesPassword } = await import("../../src/conformance/account.ts");
   return (await takesPassword(target, app.protocol, second_token)) ? second_token : null;
@@ -192,12 +210,19 @@ function protocolsFor({ protocol }: Options, { token, password }: Target): Proto
 }
 
 async function readTarget(url: string, options: Options): Promise<Target> {
-  const { user = "", token = null, secondToken = null, otherUserToken = null, passwordStdin, rate } = options;
+  const { user = "", token = null, secondToken = null, passwordStdin, rate } = options;
+  const { otherUser = null, otherUserToken = null } = options;
   if (user === "" && token === null) {
     throw new DomainError("invalid", "Name the test account: --user NAME, --token TOKEN, or both");
   }
   if (secondToken !== null && secondToken === token)
     throw new DomainError("invalid", "--second-token is --token again: issue another one, because a token is one app");
+  if (otherUser !== null && otherUserToken === null)
+    throw new DomainError("invalid", "--other-user needs that user's token or password: add --other-user-token");
+  if (otherUser?.toLowerCase() === user.toLowerCase())
+    throw new DomainError("invalid", "--other-user is --user again: name another user");
+  if (otherUserToken !== null && [token, secondToken].includes(otherUserToken))
+    throw new DomainError("invalid", "--other-user-token is this user's too: issue one for another user");
   // With podkeep a token is a password too; elsewhere it is refused, and the report says what was not checked.
   const password = user === "" ? null : token !== null && !passwordStdin ? token : await askPassword(passwordStdin);
   return {
@@ -207,6 +232,7 @@ async function readTarget(url: string, options: Options): Promise<Target> {
     token,
     second_token: secondToken,
     second_password: null,
+    other_user: otherUser,
     other_user_token: otherUserToken,
     rate: rate ?? rateFor(url),
     timeout: options.timeout,

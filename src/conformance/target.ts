@@ -15,7 +15,9 @@ export interface Target {
   second_token: string | null;
   /** The password that a second app uses, as each app has its own with Nextcloud's login; default: the first one. */
   second_password: string | null;
-  /** A bearer token of another user, who must not see what is in the account. */
+  /** Another user, who must not see what is in the account; null if none is named. */
+  other_user: string | null;
+  /** A bearer token of another user; the password too if the user is named. */
   other_user_token: string | null;
   /** Requests a second; 0 for no limit. */
   rate: number;

@@ -111,11 +111,42 @@ const filtersByActionTime =
     )(send);
   };
 
+const basicOf = ({ headers: sent }: Request) => sent.get("authorization") ?? "";
+const nameOf = (basic: string) => atob(basic.replace("Basic ", "")).split(":")[0];
+
+/** Lets another user act as the account's, whose last password it sends. @param isMeant whether it does with a request */
+const signsInAnother =
+  (isMeant: (request: Request, sessions: Set<string>) => boolean): Broken["change"] =>
+  (send) => {
+    let owner = "";
+    const sessions = new Set<string>();
+    return async (request) => {
+      const basic = basicOf(request);
+      const isStranger = basic.startsWith("Basic ") && nameOf(basic) === "stranger";
+      if (basic.startsWith("Basic ") && !isStranger) owner = basic;
+      const given = new Headers(request.headers);
+      given.set("authorization", owner);
+      const url = request.url.replace("/stranger", "/test");
+      const response = await send(
+        isMeant(request, sessions) ? new Request(url, new Request(request, { headers: given })) : request,
+      );
+      if (isStranger) for (const cookie of response.headers.getSetCookie()) sessions.add(cookie.split(";")[0] ?? "");
+      return response;
+    };
+  };
+const isOfStranger = (request: Request) => nameOf(basicOf(request)) === "stranger";
+const namesTest = ({ url }: Request) => /\/test(\/|\.json)/.test(new URL(url).pathname);
+
 /** What a server of either protocol can do wrong. */
 function brokenSync(protocol: Protocol): Broken[] {
   const { readFeeds, sendFeeds, readActions, sendActions } = ROUTES[protocol];
   const failing = (...keys: string[]) => keys.map((key) => `${protocol}/${key}`);
   return [
+    {
+      breaks: failing("auth/another-user-sees-nothing"),
+      does: "keeps one list for all users",
+      change: signsInAnother(isOfStranger),
+    },
     {
       breaks: failing("subscriptions/timestamp-is-whole-seconds"),
       does: "has timestamps in milliseconds",
@@ -426,6 +457,19 @@ const brokenGpodder: Broken[] = [
     change: (send) => (request) => send(new Request(request.url.replace("somebody-else-of-a-check", "test"), request)),
   },
   {
+    breaks: ["gpodder/auth/another-user-sees-nothing"],
+    does: "answers with the list of whom the path names, to any password that is right",
+    change: signsInAnother((request) => isOfStranger(request) && namesTest(request)),
+  },
+  {
+    breaks: ["gpodder/auth/another-user-sees-nothing"],
+    does: "answers with the list of whom the path names, to any session",
+    change: signsInAnother(
+      (request, sessions) =>
+        basicOf(request) === "" && sessions.has(request.headers.get("cookie") ?? "") && namesTest(request),
+    ),
+  },
+  {
     breaks: ["gpodder/episodes/actions-in-lower-case"],
     does: "writes actions in upper case",
     change: answers(
@@ -514,7 +558,7 @@ const brokenNextcloud: Broken[] = [
 ];
 
 /** Those of both protocols that were reported of servers for Nextcloud; the same code checks the others. */
-const REPORTED = /milliseconds|bad one|with a download|first action/;
+const REPORTED = /one list for all|milliseconds|bad one|with a download|first action/;
 
 export const brokenSyncServers = [
   ...brokenSync("gpodder"),

@@ -122,6 +122,6 @@ export function createLetterServer(reading: Reading, clock = createClock()): Tar
     const one = entities.find(({ data }) => url.pathname.endsWith(data.sync_id));
     return one ? Response.json(one.data) : error(404);
   }
-  const none = { password: null, second_token: null, second_password: null, other_user_token: null };
+  const none = { password: null, second_token: null, second_password: null, other_user: null, other_user_token: null };
   return { url: "http://letter.test", user: "", token: TOKEN, ...none, rate: 0, timeout: 30, send, clock };
 }

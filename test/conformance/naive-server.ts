@@ -118,6 +118,6 @@ export function createNaiveServer(clock = createClock()): Target {
       return play(body);
     return new Response("", { status: 404 });
   }
-  const none = { token: null, second_token: null, other_user_token: null };
+  const none = { token: null, second_token: null, other_user: null, other_user_token: null };
   return { url: "http://naive.test", user, password, second_password, ...none, rate: 0, timeout: 30, send, clock };
 }

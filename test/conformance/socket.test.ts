@@ -54,6 +54,7 @@ async function openTargets(url: string, { data }: Installation, env: Record<stri
       token: first,
       second_token: second,
       second_password: second,
+      other_user: "stranger",
       other_user_token,
       rate: 0,
       timeout: WAIT / 1000,

@@ -16,6 +16,7 @@ export async function openTarget(change: (send: Send) => Send = (send) => send) 
     token: user.token,
     second_token: other.token,
     second_password: other.token,
+    other_user: "stranger",
     other_user_token: (await test.user("stranger")).token,
     rate: 0,
     timeout: 30,

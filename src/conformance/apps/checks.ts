@@ -1,6 +1,7 @@
 // The checks of the gPodder API and of Nextcloud's gPodder Sync that are no races.
 import type { Check } from "../check.ts";
 import { expectEqual } from "../expect.ts";
+import { anotherUser } from "./another-user.ts";
 import type { SyncApp } from "./apps.ts";
 import { requireTwoPasswords, scriptFor, syncClient } from "./client.ts";
 import type { Demand } from "./demand.ts";
@@ -27,8 +28,8 @@ const wrongPassword: Demand = {
 
 /** In the order of reports. */
 const DEMANDS: Record<Protocol, Demand[]> = {
-  gpodder: [wrongPassword, ...feedDemands, ...episodeDemands, ...gpodderDemands],
-  nextcloud: [wrongPassword, ...feedDemands, ...episodeDemands, ...nextcloudDemands],
+  gpodder: [wrongPassword, ...feedDemands, ...episodeDemands, anotherUser, ...gpodderDemands],
+  nextcloud: [wrongPassword, ...feedDemands, ...episodeDemands, anotherUser, ...nextcloudDemands],
 };
 
 const checkOf = (protocol: Protocol, { key, says, source, level, needs = [], of_two_apps, run }: Demand): Check => ({
@@ -40,7 +41,7 @@ const checkOf = (protocol: Protocol, { key, says, source, level, needs = [], of_
   async run(prober) {
     if (of_two_apps && protocol === "nextcloud") requireTwoPasswords(prober);
     const client = syncClient(prober, scriptFor(protocol), `c-${prober.id}-1`);
-    const another = syncClient(prober, scriptFor(protocol), `c-${prober.id}-2`, true);
+    const another = syncClient(prober, scriptFor(protocol), `c-${prober.id}-2`, "second");
     // Every app reads the subscriptions first, which is where it names its device, if its protocol has devices.
     if (protocol === "gpodder") for (const one of [client, another]) await one.readFeeds(0);
     await run(prober, client, another);

@@ -98,21 +98,31 @@ export function requireTwoPasswords({ target }: Prober): void {
   throw new NotApplicable("its two devices need a password each, or they are one app to a server: add --second-token");
 }
 
+/** Whose app it is: the second one has another password if the account has one. */
+type Owner = "first" | "second" | "another user";
+
+/** @throws NotApplicable if there are none */
+function credentialsOf({ target }: Prober, owner: Owner): { user: string; password: string } {
+  const { user, password: first, second_password, other_user, other_user_token } = target;
+  if (owner === "another user") {
+    if (other_user !== null && other_user_token !== null) return { user: other_user, password: other_user_token };
+    throw new NotApplicable("it needs another user: add --other-user and --other-user-token");
+  }
+  const password = owner === "second" ? (second_password ?? first) : first;
+  if (password === null) throw new NotApplicable("it needs a name and a password: add --user and --password-stdin");
+  return { user, password };
+}
+
 export type SyncClient = ReturnType<typeof syncClient>;
 
-/**
- * @param device used by the gPodder API only
- * @param second whether it is a second app; it has another password if the account has one
- */
+/** @param device used by the gPodder API only */
 export function syncClient(
   prober: Prober,
   { protocol, user_agent, signs_in, describes_device }: Identity,
   device: string,
-  second = false,
+  owner: Owner = "first",
 ) {
-  const { user, password: first, second_password } = prober.target;
-  const password = second ? (second_password ?? first) : first;
-  if (password === null) throw new NotApplicable("it needs a name and a password: add --user and --password-stdin");
+  const { user, password } = credentialsOf(prober, owner);
   const isNextcloud = protocol === "nextcloud";
   const paths = pathsOf(protocol, user, device);
   const basic = { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };

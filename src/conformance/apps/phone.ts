@@ -31,9 +31,9 @@ export class Phone {
     private readonly prober: Prober,
     private readonly app: SyncApp,
     device: string,
-    second = false,
+    owner: "first" | "second" = "first",
   ) {
-    this.#client = syncClient(prober, app, device, second);
+    this.#client = syncClient(prober, app, device, owner);
   }
 
   subscribe(feed: string): void {

@@ -48,7 +48,7 @@ const checkOf = (app: SyncApp, race: Race): Check => ({
       other,
       another() {
         if (!app.names_device) requireTwoPasswords(prober);
-        return new Phone(prober, app, name(), true);
+        return new Phone(prober, app, name(), "second");
       },
       feed: () => prober.feed(),
     });

@@ -128,6 +128,18 @@ test("a token of another user looks for what is in the account, and is refused b
   expect((await run([...args, "--other-user-token", "wrong"])).err).toMatch(/^error: --other-user-token: .*\(401\)\n$/);
 });
 
+test("the name of another user lets checks look for what is in the account by passwords too", async () => {
+  const stranger = await server.user("neighbour");
+  const args = ["--user", "test", "--token", first, "--check", "auth/another-user-sees-nothing"];
+  const needs = "2 skipped: it needs another user: add --other-user and --other-user-token";
+  expect((await run([...args, "--other-user-token", stranger.token])).out).toContain(needs);
+  const named = [...args, "--other-user", "neighbour", "--other-user-token"];
+  const { code, out } = await run([...named, stranger.token]);
+  expect([code, out]).toEqual([0, expect.stringMatching(/^gpodder\/auth\t1\t0\t0\nnextcloud\/auth\t1\t0\t0$/m)]);
+  const wrong = await run([...named, "wrong", "--protocol", "nextcloud"]);
+  expect(wrong.err).toMatch(/^error: --other-user: GET \S+ refuses the credentials \(401\)\n$/);
+});
+
 test("a second token that is refused, or of a user with subscriptions, ends the run before its first check", async () => {
   const other = await server.user("other");
   await other.add("https://a.example/rss");
@@ -145,6 +157,18 @@ test("without an account, or without a terminal to ask for the password on, noth
     [[], "Name the test account: --user NAME, --token TOKEN, or both"],
     [["--user", "test"], "There is no terminal to ask on: add --password-stdin"],
     [["--token", first, "--second-token", first], "--second-token is --token again: issue another one"],
+    [
+      ["--token", first, "--other-user", "other"],
+      "--other-user needs that user's token or password: add --other-user-t",
+    ],
+    [
+      ["--token", first, "--other-user-token", first],
+      "--other-user-token is this user's too: issue one for another user",
+    ],
+    [
+      ["--user", "test", "--token", first, "--other-user", "Test", "--other-user-token", "x"],
+      "--other-user is --user again: name another user",
+    ],
     [["--user", "test", "--rate", "0"], "It must be a number from above 0 to 1000."],
     [["--user", "test", "--timeout", "0"], "It must be a number of seconds from 1 to 600."],
   ] as const) {
