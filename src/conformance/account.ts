@@ -52,12 +52,10 @@ interface List {
 
 function openList(prober: Prober, protocol: Protocol): List {
   if (protocol === "openpodcast") {
-    const { changes, patch, request } = openPodcast(prober);
+    const { removable, patch, request } = openPodcast(prober);
     return {
       async readSubscribed() {
-        const items = await changes(undefined, 500);
-        const subscribed = items.filter(({ is_subscribed, deleted }) => is_subscribed && deleted === undefined);
-        return subscribed.map(({ feed_url, guid }) => {
+        return (await removable()).map(({ feed_url, guid }) => {
           return { feed_url, remove: () => patch(guid, { is_subscribed: false }) };
         });
       },

@@ -1,7 +1,15 @@
 // What a check demands, and how it fails.
 
 /** The server does something else than the check demands. */
-export class Failure extends Error {}
+export class Failure extends Error {
+  /** @param defect what several checks would find, of which only the first one fails for it; default: this one's own */
+  constructor(
+    message: string,
+    readonly defect?: string,
+  ) {
+    super(message);
+  }
+}
 
 /** The server has not what the check is about, such as a second page: the report counts it as skipped. */
 export class NotApplicable extends Error {}

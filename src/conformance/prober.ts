@@ -16,6 +16,11 @@ const MOST_BYTES = 16 * 1024 * 1024;
 /** Attempts at a request that is answered 429 or 503, and the most seconds waited before the next one. */
 const ATTEMPTS = 3;
 const MOST_WAIT = 60;
+/** Seconds waited after a 429 that does not say how long. */
+const UNTOLD_WAIT = 5;
+
+/** The defect of links that apps can't follow. */
+export const LINKS = "links";
 
 export interface Exchange {
   request: { method: string; url: string; headers: Record<string, string>; body: string | null };
@@ -39,7 +44,7 @@ export interface Sent {
 /** The body is JSON of another shape. */
 export class WrongShape extends Failure {}
 
-/** No complete response came. */
+/** No complete response came, or none but that the server is busy. */
 export class NoResponse extends Failure {}
 
 /** The run ends here: it was interrupted, or has sent as much as it may. */
@@ -122,20 +127,20 @@ export class Prober {
   }
 
   /**
-   * Sends one request; again if the server answers 429 or 503 and says when.
+   * Sends one request; again if the server answers 429, or 503 and says when.
    * @param path below the base URL, or a URL of the same server from a response
-   * @throws NoResponse if no response comes
-   * @throws Failure if the server still answers 429
+   * @throws NoResponse if no response comes, or the server stays busy
    */
   async request(method: string, path: string, sent: Sent = {}): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#attempt(method, path, sent);
       if (answer.status !== 429 && answer.status !== 503) return answer;
-      const wait = readRetryAfter(answer.headers.get("retry-after"), this.clock.now());
-      if (attempt < ATTEMPTS && wait !== null && wait <= MOST_WAIT * 1000) await this.clock.sleep(wait);
-      else if (answer.status === 503) return answer;
+      const told = readRetryAfter(answer.headers.get("retry-after"), this.clock.now());
+      if (answer.status === 503 && told === null) return answer;
+      const wait = told ?? UNTOLD_WAIT * 1000;
       // It says nothing of what the check is about.
-      else throw new Failure("Status 429, too many requests: choose a lower --rate");
+      if (attempt === ATTEMPTS || wait > MOST_WAIT * 1000) throw new NoResponse(describeBusy(method, path, answer));
+      await this.clock.sleep(wait);
     }
   }
 
@@ -144,7 +149,8 @@ export class Prober {
     const { secrets } = this.pace;
     const url = /^https?:/.test(path) ? path : base + path;
     if (new URL(url).origin !== new URL(base).origin) {
-      throw new Failure(`The server sends apps elsewhere: ${url} is not at ${new URL(base).origin}`);
+      const advice = "behind a proxy, make links relative, or of the address that apps use";
+      throw new Failure(`The server sends apps elsewhere: ${url} is not at ${new URL(base).origin}; ${advice}`, LINKS);
     }
     await this.pace.take(this.#cleans);
     const text = body === undefined ? null : typeof body === "string" ? body : JSON.stringify(body);
@@ -182,7 +188,7 @@ export class Prober {
       status,
       headers: response.headers,
       text: answered,
-      json: (schema) => readJson(answered, response, schema),
+      json: (schema) => readJson(answered, response, schema, routeOf(method, url)),
     };
   }
 
@@ -206,7 +212,8 @@ class TooLong extends Error {}
 /** @throws TooLong if the body does not end */
 async function receive(send: Target["send"], request: Request): Promise<{ response: Response; answered: string }> {
   const response = await send(request);
-  const decoder = new TextDecoder();
+  // A byte order mark stops JSON parsers.
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let [answered, bytes] = ["", 0];
   for await (const part of response.body ?? []) {
     bytes += part.byteLength;
@@ -216,7 +223,13 @@ async function receive(send: Target["send"], request: Request): Promise<{ respon
   return { response, answered: answered + decoder.decode() };
 }
 
-function readJson<T>(text: string, response: Response, schema: z.ZodType<T>): T {
+/** What the responses of a route have in common: its path without names of devices and guids. */
+const routeOf = (method: string, url: string) => `${method} ${new URL(url).pathname.replace(/[^/]*\d[^/]*/g, "*")}`;
+
+const describeBusy = (method: string, path: string, { status }: Answer) =>
+  `${method} ${path} is still answered ${status}: ${status === 429 ? "choose a lower --rate" : "the server is busy"}`;
+
+function readJson<T>(text: string, response: Response, schema: z.ZodType<T>, route: string): T {
   const type = response.headers.get("content-type") ?? "no Content-Type";
   let value: unknown;
   try {
@@ -226,15 +239,17 @@ function readJson<T>(text: string, response: Response, schema: z.ZodType<T>): T 
       ? "a page of HTML"
       : text === ""
         ? "an empty body"
-        : "a body that is not JSON";
+        : text.startsWith("\uFEFF")
+          ? "JSON after a byte order mark, which stops apps"
+          : "a body that is not JSON";
     throw new Failure(`The response is ${what} (${response.status}, ${type})`);
   }
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;
   const [issue] = error.issues;
-  throw new WrongShape(
-    `The response's ${["body", ...(issue?.path ?? [])].join(".")}: ${issue?.message} (${response.status})`,
-  );
+  const place = ["body", ...(issue?.path ?? [])];
+  const defect = [route, ...place.filter((part) => typeof part !== "number"), issue?.message].join(" ");
+  throw new WrongShape(`The response's ${place.join(".")}: ${issue?.message} (${response.status})`, defect);
 }
 
 function describeSilence(url: string, timeout: number, error: unknown): string {

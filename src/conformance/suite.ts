@@ -8,7 +8,7 @@ import { addingChecks } from "./openpodcast/adding.ts";
 import { authChecks } from "./openpodcast/auth.ts";
 import { changingChecks } from "./openpodcast/changing.ts";
 import { deletingChecks } from "./openpodcast/deleting.ts";
-import { pageChecks } from "./openpodcast/pages.ts";
+import { linkChecks, pageChecks } from "./openpodcast/pages.ts";
 import { readingChecks } from "./openpodcast/reading.ts";
 import { draftActions } from "./openpodcast-draft/actions.ts";
 import { draftAuth } from "./openpodcast-draft/auth.ts";
@@ -22,6 +22,7 @@ import type { Target } from "./target.ts";
 export const CHECKS: readonly Check[] = [
   ...authChecks,
   ...addingChecks,
+  ...linkChecks,
   ...readingChecks,
   ...changingChecks,
   ...deletingChecks,
@@ -71,12 +72,14 @@ export async function runChecks(
   const pace = new Pace(target);
   const run = target.clock.now().toString(36);
   const results: Result[] = [];
+  const defects = new Map<string, Check>();
   let ended: string | null = null;
   let silent = 0;
   for (const [index, check] of CHECKS.filter(wanted).entries()) {
     try {
       const { isSilent, ...found } =
-        skipWithout(check, results) ?? (await runCheck(check, new Prober(target, pace, `${run}-${index}`)));
+        skipWithout(check, results) ??
+        skipRepeated(await runCheck(check, new Prober(target, pace, `${run}-${index}`)), defects);
       const result = { ...found, reason: pace.secrets.hide(found.reason) };
       results.push(result);
       watch(result);
@@ -99,6 +102,7 @@ export async function runChecks(
 
 interface Found extends Result {
   isSilent: boolean;
+  defect?: string | undefined;
 }
 
 /** One mistake is one failure: what needs a check that has failed would only repeat it. */
@@ -106,6 +110,16 @@ function skipWithout(check: Check, before: Result[]): Found | null {
   const missing = check.needs?.find((id) => before.some((one) => one.check.id === id && one.outcome === "failed"));
   if (missing === undefined) return null;
   return { check, outcome: "skipped", reason: `it needs ${missing}, which fails`, exchanges: [], isSilent: false };
+}
+
+/** One mistake is one failure, unless the first one is a SHOULD and this a MUST. @param defects with what found each first */
+function skipRepeated({ defect, ...found }: Found, defects: Map<string, Check>): Found {
+  if (defect === undefined) return found;
+  const first = defects.get(defect);
+  if (first && (first.level === "MUST" || found.check.level === "SHOULD"))
+    return { ...found, outcome: "skipped", reason: `it finds what ${first.id} has found`, exchanges: [] };
+  defects.set(defect, found.check);
+  return found;
 }
 
 async function runCheck(check: Check, prober: Prober): Promise<Found> {
@@ -118,7 +132,8 @@ async function runCheck(check: Check, prober: Prober): Promise<Found> {
     if (!(error instanceof Failure)) throw error;
     // What cleans up is no part of it.
     const exchanges = [...prober.exchanges];
-    return { check, outcome: "failed", reason: error.message, exchanges, isSilent: error instanceof NoResponse };
+    const { message: reason, defect } = error;
+    return { check, outcome: "failed", reason, exchanges, isSilent: error instanceof NoResponse, defect };
   } finally {
     await prober.end();
   }

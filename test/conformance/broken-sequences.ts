@@ -202,7 +202,11 @@ export const brokenSequences: Broken[] = [
     },
   },
   {
-    breaks: ["openpodcast/add/one-guid-is-one-subscription", "openpodcast/change/guid-of-another-one"],
+    breaks: [
+      "openpodcast/add/one-guid-is-one-subscription",
+      "openpodcast/change/guid-of-another-one",
+      "openpodcast/delete/its-guid-for-another-one",
+    ],
     does: "lets two subscriptions have one guid",
     change: shares("guid", () => crypto.randomUUID()),
   },

@@ -2,8 +2,7 @@
 import { expect, test } from "bun:test";
 import { z } from "zod";
 import { readAccount } from "../../src/conformance/account.ts";
-import { Failure } from "../../src/conformance/expect.ts";
-import { Pace, Prober, RunEnd } from "../../src/conformance/prober.ts";
+import { NoResponse, Pace, Prober, RunEnd } from "../../src/conformance/prober.ts";
 import { breaksMust, isOf, runChecks } from "../../src/conformance/suite.ts";
 import type { Target } from "../../src/conformance/target.ts";
 import { createNaiveServer } from "./naive-server.ts";
@@ -104,6 +103,7 @@ test("what is no JSON is named: HTML only if it is", async () => {
     ["\n<HTML lang='en'>", "a page of HTML"],
     ['<?xml version="1.0"?><opml/>', "a body that is not JSON"],
     ["", "an empty body"],
+    ["\uFEFF{}", "JSON after a byte order mark, which stops apps"],
   ] as const) {
     const { prober } = openProber(() => new Response(body));
     const { json } = await prober.request("GET", "/");
@@ -118,12 +118,13 @@ test("a 429 with Retry-After, in seconds or as a date, is waited for", async () 
   expect(sent).toEqual([0, 7000, 12_000]);
 });
 
-test("a 503 with Retry-After is waited for too, and is the answer if it stays", async () => {
+test("a 503 with Retry-After is waited for too, and says nothing of a check if it stays", async () => {
   const full = () => new Response("", { status: 503, headers: { "Retry-After": "2" } });
   const answers = [full(), ok()];
   const { prober, sent } = openProber(() => answers.shift() ?? full());
   expect((await prober.request("GET", "/")).status).toBe(200);
-  expect((await prober.request("GET", "/")).status).toBe(503);
+  const reason = "GET / is still answered 503: the server is busy";
+  expect(await prober.request("GET", "/").catch((error: unknown) => error)).toEqual(new NoResponse(reason));
   expect(sent).toEqual([0, 2000, 2000, 4000, 6000]);
 
   const broken = openProber(() => new Response("", { status: 503 }));
@@ -131,17 +132,36 @@ test("a 503 with Retry-After is waited for too, and is the answer if it stays", 
   expect(broken.sent).toEqual([0]);
 });
 
-test("a 429 that stays, or says no wait of up to a minute, fails the check for its own reason", async () => {
+test("a 429 that stays, or says to wait longer than a minute, says nothing of a check; one without a time is waited for", async () => {
   for (const [wait, times] of [
     ["60", [0, 60_000, 120_000]],
     ["61", [0]],
-    ["-1", [0]],
-    ["soon", [0]],
-    [undefined, [0]],
+    ["-1", [0, 5000, 10_000]],
+    ["soon", [0, 5000, 10_000]],
+    [undefined, [0, 5000, 10_000]],
   ] as const) {
     const { prober, sent } = openProber(() => busy(wait));
-    const reason = "Status 429, too many requests: choose a lower --rate";
-    expect(await prober.request("GET", "/").catch((error: unknown) => error)).toEqual(new Failure(reason));
+    const reason = "GET / is still answered 429: choose a lower --rate";
+    const error = await prober.request("GET", "/").catch((thrown: unknown) => thrown);
+    expect([error instanceof NoResponse, error]).toEqual([true, new NoResponse(reason)]);
     expect(sent).toEqual([...times]);
+  }
+});
+
+test("a server that stays busy ends the run after three checks, and is blamed for no other", async () => {
+  for (const [status, wait, reason] of [
+    [429, undefined, "choose a lower --rate"],
+    [503, "30", "the server is busy"],
+  ] as const) {
+    let left = 30;
+    const { target, close } = await openTarget((send) => async (request) => {
+      if (left-- > 0) return send(request);
+      return new Response("", { status, ...(wait && { headers: { "Retry-After": wait } }) });
+    });
+    const run = await runChecks(target, isOf(["openpodcast"]));
+    await close();
+    expect(run.ended).toMatch(new RegExp(`^The server no longer responds: .* is still answered ${status}: ${reason}$`));
+    expect(run.results.filter(({ outcome }) => outcome === "failed").length).toBe(3);
+    expect(run.left).toBe(null);
   }
 });

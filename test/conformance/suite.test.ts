@@ -1,5 +1,6 @@
 // The conformance suite: green against this server, red where a server breaks a rule.
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readAccount } from "../../src/conformance/account.ts";
 import { type Check, PROTOCOLS, protocolOf } from "../../src/conformance/check.ts";
 import { breaksMust, CHECKS, isOf, type Run, runChecks } from "../../src/conformance/suite.ts";
 import { PATIENCE } from "../support/patience.ts";
@@ -7,12 +8,12 @@ import { brokenBasics } from "./broken-basics.ts";
 import { BROKEN_RACES } from "./broken-races.ts";
 import { BROKEN } from "./broken-servers.ts";
 import { keepListsApart } from "./broken-sync.ts";
-import { answers, type Broken, eachItem, type Json } from "./changes.ts";
+import { answers, type Broken, eachItem, instead, type Json } from "./changes.ts";
 import { createLetterServer, READINGS, type Reading } from "./naive-draft.ts";
 import { createNaiveServer } from "./naive-server.ts";
 import { beAnother, beAnotherDraft, beAnotherSync, PATH } from "./other-server.ts";
 import { findChanged, recordChecks } from "./recording.ts";
-import { openTarget } from "./target.ts";
+import { openTarget, type Send } from "./target.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -106,6 +107,27 @@ describe("podkeep conformance", () => {
     await close();
     expect(failed(run)).toEqual([]);
     expect(run.left).toBe(0);
+  });
+
+  test("what a run adds is removed, or counted, also if its times and guids can't be read", async () => {
+    const NEW = ({ id }: Check) => id === "openpodcast/add/new-feed-succeeds";
+    const LIST = { path: /^\/subscriptions$/ };
+    const spoil = eachItem((item) => ({ ...item, subscription_changed: "yesterday", new_guid: null }));
+    const spoilAdded = eachItem((item) => ({ ...item, subscription_changed: "yesterday" }), "success");
+    const spoiling = (send: Send) =>
+      answers({ ...LIST, method: "GET" }, spoil)(answers({ ...LIST, method: "POST" }, spoilAdded)(send));
+    const keeping = (send: Send) =>
+      spoiling(instead({ path: /./, method: "PATCH" }, () => new Response("", { status: 500 }))(send));
+    for (const [change, left] of [
+      [spoiling, 0],
+      [keeping, 1],
+    ] as const) {
+      const { target, close } = await openTarget(change);
+      const run = await runChecks(target, NEW);
+      const { subscriptions } = await readAccount(target, "openpodcast");
+      await close();
+      expect([failed(run).length, run.left, subscriptions]).toEqual([1, left, left]);
+    }
   });
 
   test("a second run sends no guid that a server which takes any guid has from the first one", async () => {

@@ -19,7 +19,7 @@ export const anotherUser: Demand = {
     expectEqual("the other user's list", await stranger.added(), []);
     expectEqual("the other user's actions", (await stranger.readActions(0)).actions, []);
     await stranger.sendFeeds([theirs], [feed]);
-    await stranger.sendActions(playTo(900));
+    await stranger.sendActions(playTo(30));
     const expectKept = async () => {
       expectEqual("the list", await client.added(), [feed]);
       const { actions } = await another.readActions(0);
@@ -39,7 +39,7 @@ export const anotherUser: Demand = {
         ["GET", `${paths.readActions}?since=0`],
         ["GET", paths.devices],
         ["POST", paths.upload, { add: [], remove: [feed] }],
-        ["POST", paths.uploadActions, playTo(900)],
+        ["POST", paths.uploadActions, playTo(30)],
       ] as const) {
         const { status } = await request(method, path, body);
         expect(`Status ${status} to another user's ${method} ${path}`, status >= 400 && status < 500);

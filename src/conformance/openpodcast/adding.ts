@@ -1,11 +1,11 @@
 // POST /subscriptions: what adding feeds demands.
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
 import { SIMILAR_URLS, similarUrls } from "../similar-urls.ts";
-import { expectError, openOther, withApi } from "./client.ts";
+import { ADDS, expectError, openOther, withApi } from "./client.ts";
 
 export const addingChecks = withApi([
   {
-    id: "openpodcast/add/new-feed-succeeds",
+    id: ADDS,
     says: "An added feed is in `success`, subscribed, with a guid and the time of the change",
     source: "Open Podcast API, POST /subscriptions",
     level: "MUST",

@@ -1,9 +1,10 @@
 // An app that speaks the published Open Podcast API, as strict as its text.
 
 import { z } from "zod";
+import { parseJson } from "../../json.ts";
 import type { Check } from "../check.ts";
 import { expectEqual, Failure, NotApplicable, requireSuccess } from "../expect.ts";
-import type { Answer, Prober, Sent } from "../prober.ts";
+import { type Answer, LINKS, type Prober, type Sent } from "../prober.ts";
 
 const time = z.iso.datetime({ offset: true });
 
@@ -26,10 +27,29 @@ const Page = z.looseObject({
   previous: z.string().optional(),
   subscriptions: z.array(Subscription),
 });
-export type Page = z.infer<typeof Page>;
+type Page = z.infer<typeof Page>;
+interface PageOf<Item> extends Pick<Page, "total" | "per_page"> {
+  next?: string | null | undefined;
+  subscriptions: Item[];
+}
 /** A page whose items may be malformed. */
 export const Listed = Page.extend({ subscriptions: z.array(z.unknown()) });
 const Named = z.looseObject({ feed_url: z.string() });
+/** What cleaning up needs of a subscription, whatever else is wrong with it. */
+const Removable = Named.extend({
+  guid: z.string(),
+  is_subscribed: z.unknown().optional(),
+  deleted: z.unknown().optional(),
+});
+const Removables = z
+  .array(z.unknown())
+  .catch([])
+  .transform((all) => all.flatMap((one) => Removable.safeParse(one).data ?? []));
+const LoosePage = Page.extend({
+  next: z.string().nullish(),
+  previous: z.unknown().optional(),
+  subscriptions: Removables,
+});
 
 const Added = z.looseObject({
   success: z
@@ -83,9 +103,9 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
   /** What a response says was added, which is removed at the end. */
   function readAdded(answer: Answer): Added {
     requireSuccess(answer);
-    const added = answer.json(Added);
-    for (const { guid } of added.success) prober.atEnd(guid, () => patch(guid, { is_subscribed: false }));
-    return added;
+    const { success } = answer.json(z.looseObject({ success: Removables }));
+    for (const { guid } of success) prober.atEnd(guid, () => patch(guid, { is_subscribed: false }));
+    return answer.json(Added);
   }
 
   /** Adds one feed. @returns its subscription @throws Failure if it is refused */
@@ -105,9 +125,14 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
     Page,
   );
 
-  async function page(path: string): Promise<Page> {
-    return requireSuccess(await request("GET", path)).json(OwnPage);
+  /** @param path or a link of another page */
+  async function readPage<T>(path: string, shape: z.ZodType<T>): Promise<T> {
+    const answer = await request("GET", path);
+    if (!path.startsWith("/") && answer.status >= 300)
+      throw new Failure(`A link of the list leads to ${path}, which is answered ${answer.status}`, LINKS);
+    return requireSuccess(answer).json(shape);
   }
+  const page = (path: string) => readPage(path, OwnPage);
 
   /** The URL of a link, which may be relative to the list. */
   const resolve = (link: string) => new URL(link, `${prober.target.url}/subscriptions`).href;
@@ -118,23 +143,31 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
    * @param per_page null leaves it to the server
    * @param between what happens after each page
    */
-  async function changes(since?: string, per_page: number | null = 50, between?: (page: number) => Promise<void>) {
-    const items: Subscription[] = [];
+  const changes = (since?: string, per_page: number | null = 50, between?: (page: number) => Promise<void>) =>
+    readPages(OwnPage, since, per_page, between);
+
+  async function readPages<Item>(
+    shape: z.ZodType<PageOf<Item>>,
+    since?: string,
+    per_page: number | null = 50,
+    between?: (page: number) => Promise<void>,
+  ): Promise<Item[]> {
+    const items: Item[] = [];
     const query = new URLSearchParams({ ...(per_page && { per_page: `${per_page}` }), ...(since && { since }) });
     const first = `/subscriptions${query.size > 0 ? `?${query}` : ""}`;
-    let next: string | undefined = first;
+    let next: string | null | undefined = first;
     let hasNext = false;
-    for (let pages = 0; next !== undefined; pages++) {
+    for (let pages = 0; next != null; pages++) {
       if (pages > MOST_PAGES) throw new Failure(`The list does not end: more than ${MOST_PAGES} pages`);
-      const read: Page = await page(next);
+      const read: PageOf<Item> = await readPage(next, shape);
       items.push(...read.subscriptions);
-      hasNext ||= read.next !== undefined;
+      hasNext ||= read.next != null;
       // `next` is optional: without it a full page has another one after it, by number.
       const isFull = read.subscriptions.length > 0 && read.subscriptions.length === read.per_page;
       const isLast = hasNext || (pages === 0 && read.total === items.length);
       query.set("page", `${pages + 2}`);
       const numbered = isFull && !isLast ? `/subscriptions?${query}` : undefined;
-      next = read.next === undefined ? numbered : resolve(read.next);
+      next = read.next == null ? numbered : resolve(read.next);
       if (next !== undefined) await between?.(pages);
     }
     return items;
@@ -163,6 +196,13 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
     page,
     follow,
     changes,
+    /** What is subscribed, for cleaning up: whatever else is wrong with it. */
+    async removable() {
+      const all = await readPages(LoosePage, undefined, 500);
+      return all.filter(
+        ({ is_subscribed, deleted }) => is_subscribed !== false && is_subscribed !== 0 && deleted == null,
+      );
+    },
     ours,
     /** This check's feeds that are subscribed, each with the guid that it has now. */
     async subscribed() {
@@ -195,9 +235,16 @@ interface ApiCheck extends Omit<Check, "run"> {
   run(api: ReturnType<typeof openPodcast>, prober: Prober): Promise<void>;
 }
 
+/** The check that says whether a feed can be added at all. */
+export const ADDS = "openpodcast/add/new-feed-succeeds";
+
 /** Checks of what the API does for an app that has signed in. */
 export const withApi = (checks: ApiCheck[]): Check[] =>
-  checks.map((check) => ({ ...check, run: async (prober) => check.run(openPodcast(prober), prober) }));
+  checks.map((check) => ({
+    ...check,
+    needs: check.id === ADDS ? [] : [ADDS, ...(check.needs ?? [])],
+    run: async (prober) => check.run(openPodcast(prober), prober),
+  }));
 
 /** The same for a second app, or the first one again if the run has one token. */
 export const openOther = (prober: Prober) => openPodcast(prober, prober.target.second_token ?? prober.target.token);
@@ -205,7 +252,9 @@ export const openOther = (prober: Prober) => openPodcast(prober, prober.target.s
 /** Demands an error of section 7: its status, and its code as a number or a text. */
 export function expectError(answer: Answer, code: number): void {
   expectEqual("status", answer.status, code);
-  expectEqual("code", answer.json(ErrorBody).code, code);
+  const body = ErrorBody.safeParse(parseJson(answer.text)).data;
+  if (!body) throw new Failure(`The body of a ${code} is not JSON with a code and a message`, "body of errors");
+  expectEqual("code", body.code, code);
 }
 
 /** The latest timestamp of some items. */

@@ -14,6 +14,22 @@ const Counted = Listed.pick({ total: true, per_page: true, next: true, subscript
 const sizePages = async (api: ReturnType<typeof openPodcast>) =>
   Math.max(2, Math.ceil((await api.page("/subscriptions?per_page=1")).total / 10));
 
+/** Before all checks that read more than one page, because each of them would find it. */
+export const linkChecks = withApi([
+  {
+    id: "openpodcast/page/next-can-be-followed",
+    says: "`next` leads to the page after it, at the address that the app has of the server",
+    source: "Open Podcast API, GET /subscriptions: next is a URL",
+    level: "MUST",
+    async run(api, prober) {
+      await api.add(prober.feed(), prober.feed(), prober.feed());
+      const { next } = await api.page("/subscriptions?per_page=2");
+      if (next === undefined) throw new NotApplicable("the first page has no `next`");
+      await api.follow(next);
+    },
+  },
+]);
+
 export const pageChecks = withApi([
   {
     id: "openpodcast/page/envelope",
