@@ -179,7 +179,12 @@ export const brokenBasics: Broken[] = [
   {
     breaks: ["gpodder/subscriptions/added-and-removed-is-400"],
     does: "takes a feed that is added and removed at once",
-    change: status(SEND_FEEDS, 400, 200),
+    change: instead(SEND_FEEDS, async (request) => {
+      const { add, remove } = (await request.json()) as Json;
+      return feedsIn({ add }).some((feed) => feedsIn({ add: remove }).includes(feed))
+        ? Response.json({ timestamp: 1, update_urls: [] })
+        : null;
+    }),
   },
   {
     breaks: ["gpodder/subscriptions/opml"],

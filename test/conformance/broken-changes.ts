@@ -97,6 +97,42 @@ export const brokenChanges: Broken[] = [
     },
   },
   {
+    breaks: ["openpodcast/delete/content-type-without-a-body"],
+    does: "parses the body of a DELETE that names JSON",
+    change: instead({ ...ONE, method: "DELETE" }, ({ headers }) =>
+      headers.has("content-type") ? new Response("", { status: 400 }) : null,
+    ),
+  },
+  {
+    breaks: ["openpodcast/add/a-large-list"],
+    does: "takes 100 KB at most",
+    change: instead(POST, async (request) =>
+      (await request.text()).length > 100 * 1024 ? new Response("", { status: 413 }) : null,
+    ),
+  },
+  {
+    breaks: ["openpodcast/auth/malformed-credentials-are-401"],
+    does: "breaks down at a header without a token",
+    change: instead(LIST, (request) => (appOf(request) === "Bearer" ? new Response("", { status: 500 }) : null)),
+  },
+  {
+    breaks: ["openpodcast/read/required-fields"],
+    does: "says that each guid in the list was changed",
+    change: answers(
+      LIST,
+      eachItem((item) => ({ guid_changed: "2020-01-01T00:00:00Z", ...item })),
+    ),
+  },
+  {
+    breaks: ["openpodcast/page/since-in-whole-seconds"],
+    does: "wants a fraction in `since`",
+    change: instead(LIST, ({ url }) =>
+      /^[^.]+$/.test(new URL(url).searchParams.get("since") ?? ".")
+        ? Response.json({ code: 405, message: "" }, { status: 405 })
+        : null,
+    ),
+  },
+  {
     breaks: ["openpodcast/delete/again-is-harmless"],
     does: "breaks down at a DELETE that is sent again",
     change(send) {

@@ -123,6 +123,25 @@ export const addingChecks = withApi([
     },
   },
   {
+    id: "openpodcast/add/a-large-list",
+    says: "A request of 500 items and more than 100 KB, as the first sync of an app may be, is answered item by item",
+    source: "Open Podcast API, POST /subscriptions: one or more; limits are not shown",
+    level: "SHOULD",
+    needs: ["openpodcast/add/items-are-decided-one-by-one", "openpodcast/add/every-item-is-answered"],
+    async run(api, prober) {
+      const feed_url = prober.feed();
+      // They are refused, so that none has to be removed.
+      const refused = Array.from({ length: 500 }, (_, n) => `no-url-${n}-${"x".repeat(220)}`);
+      const { success, failure } = await api.add(...refused, feed_url);
+      expectEqual(
+        "success",
+        success.map((item) => item.feed_url),
+        [feed_url],
+      );
+      expectEqual("number of failures", failure.length, refused.length);
+    },
+  },
+  {
     id: "openpodcast/add/url-is-kept",
     says: "A feed URL keeps its case, its query and its user information, without which private feeds can't be read",
     source: "PinePods#637: feeds with a user and a password lost them",

@@ -14,9 +14,11 @@ const ROUTES: [method: string, path: string, sent?: Sent][] = [
   ["GET", "/deletions/1"],
 ];
 
+const MISSING = "openpodcast/auth/missing-token-is-401";
+
 export const authChecks: Check[] = [
   {
-    id: "openpodcast/auth/missing-token-is-401",
+    id: MISSING,
     says: "Every route answers 401 with the error body if no credentials are sent",
     source: "Open Podcast API: Authorization, error 401",
     level: "MUST",
@@ -32,6 +34,19 @@ export const authChecks: Check[] = [
     async run(prober) {
       const { request } = openPodcast(prober, "never-issued-token-of-a-check");
       for (const [method, path, sent] of ROUTES) expectError(await request(method, path, sent), 401);
+    },
+  },
+  {
+    id: "openpodcast/auth/malformed-credentials-are-401",
+    says: "A header without a token, or of another scheme, is answered 401 too",
+    source: "Open Podcast API: a request without acceptable credentials gets the 401 error",
+    level: "MUST",
+    needs: [MISSING],
+    async run(prober) {
+      for (const authorization of ["Bearer", "Bearer a b", "Basic bm9ib2R5", "never-issued"]) {
+        const headers = { Authorization: authorization };
+        expectError(await prober.request("GET", "/subscriptions", { headers }), 401);
+      }
     },
   },
   {

@@ -20,6 +20,18 @@ export const deletingChecks = withApi([
     },
   },
   {
+    id: "openpodcast/delete/content-type-without-a-body",
+    says: "A DELETE that names a Content-Type, and has no body, is accepted",
+    source: "Open Podcast API, DELETE /subscriptions/{guid}: no body; apps whose client names JSON in every request",
+    level: "SHOULD",
+    needs: [IS_CARRIED_OUT],
+    async run(api, prober) {
+      const { guid } = await api.addOne(prober.feed());
+      const headers = { "Content-Type": "application/json" };
+      requireSuccess(await api.request("DELETE", `/subscriptions/${guid}`, { headers }));
+    },
+  },
+  {
     id: "openpodcast/delete/ends-as-410",
     says: "A subscription that was deleted is answered 410 from then on, also to an earlier ETag",
     source: "Open Podcast API, GET /subscriptions/{guid}: error 410",

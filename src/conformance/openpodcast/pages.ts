@@ -130,6 +130,17 @@ export const pageChecks = withApi([
     },
   },
   {
+    id: "openpodcast/page/since-in-whole-seconds",
+    says: "`since` without a fraction of a second is read: what was added in the second after it is given",
+    source: "Open Podcast API, GET /subscriptions: since is a date-time of RFC 3339, whose fraction is optional",
+    level: "MUST",
+    async run(api, prober) {
+      const { feed_url, subscription_changed } = await api.addOne(prober.feed());
+      const since = new Date(Date.parse(subscription_changed) - 1000).toISOString().replace(/\.\d+/, "");
+      expectEqual(`feeds since ${since}`, urlsOf(await api.ours(since)), [feed_url]);
+    },
+  },
+  {
     id: "openpodcast/page/bursts-have-an-order",
     says: "Changes within one millisecond have an order: an app that goes on from the last one it saw misses none",
     source: "Open Podcast API, GET /subscriptions: since; an app that reads while another one imports a list",

@@ -6,15 +6,17 @@ import { expectError, openOther, withApi } from "./client.ts";
 export const readingChecks = withApi([
   {
     id: "openpodcast/read/required-fields",
-    says: "One subscription has feed_url, guid and is_subscribed",
-    source: "Open Podcast API, GET /subscriptions/{guid}: required fields",
+    says: "One subscription has feed_url, guid and is_subscribed, and nothing of what has not happened to it, also in a list",
+    source: "Open Podcast API, Subscription: required fields; the others appear only when they apply",
     level: "MUST",
     async run(api, prober) {
       const feed_url = prober.feed();
       const { guid } = await api.addOne(feed_url);
-      const read = await api.get(guid);
-      expectEqual("the subscription", [read.feed_url, read.guid, read.is_subscribed], [feed_url, guid, true]);
-      expectEqual("fields that don't apply", [read.new_guid, read.deleted], [undefined, undefined]);
+      for (const one of [await api.get(guid), (await api.ours())[0]]) {
+        expectEqual("the subscription", [one?.feed_url, one?.guid, one?.is_subscribed], [feed_url, guid, true]);
+        const others = [one?.new_guid, one?.guid_changed, one?.deleted];
+        expectEqual("fields that don't apply", others, [undefined, undefined, undefined]);
+      }
     },
   },
   {
