@@ -5,7 +5,7 @@ import { racesOf } from "./apps/race-checks.ts";
 import { type Check, type Protocol, protocolOf } from "./check.ts";
 import { Failure, NotApplicable } from "./expect.ts";
 import { addingChecks } from "./openpodcast/adding.ts";
-import { authChecks } from "./openpodcast/auth.ts";
+import { authChecks, otherUserChecks } from "./openpodcast/auth.ts";
 import { changingChecks } from "./openpodcast/changing.ts";
 import { deletingChecks } from "./openpodcast/deleting.ts";
 import { linkChecks, pageChecks } from "./openpodcast/pages.ts";
@@ -27,6 +27,7 @@ export const CHECKS: readonly Check[] = [
   ...changingChecks,
   ...deletingChecks,
   ...pageChecks,
+  ...otherUserChecks,
   ...draftAuth,
   ...draftActions,
   ...draftBatches,

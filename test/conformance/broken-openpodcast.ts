@@ -336,7 +336,7 @@ export const brokenOpenPodcast: Broken[] = [
     },
   },
   {
-    breaks: ["openpodcast/auth/another-user-sees-nothing", "openpodcast/delete/unknown-deletion-is-404"],
+    breaks: ["openpodcast/delete/unknown-deletion-is-404", "openpodcast/auth/another-user-sees-nothing"],
     does: "answers SUCCESS for a deletion that never was",
     change: (send) => async (request) => {
       const response = await send(request);

@@ -2,7 +2,8 @@
 import { type Check, NOWHERE } from "../check.ts";
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
 import type { Sent } from "../prober.ts";
-import { expectError, openPodcast } from "./client.ts";
+import { expectError, openPodcast, withApi } from "./client.ts";
+import { IS_CARRIED_OUT } from "./deleting.ts";
 
 /** Requests with which nothing is wrong but the credentials: which error comes first is left open. */
 const ROUTES: [method: string, path: string, sent?: Sent][] = [
@@ -50,30 +51,6 @@ export const authChecks: Check[] = [
     },
   },
   {
-    id: "openpodcast/auth/another-user-sees-nothing",
-    says: "Another user neither lists, reads, changes nor deletes a subscription of this one, nor reads its deletion",
-    source: "Open Podcast API: the subscriptions of the authenticated user",
-    level: "MUST",
-    async run(prober) {
-      const { other_user_token } = prober.target;
-      if (other_user_token === null)
-        throw new NotApplicable("it needs a token of another user: add --other-user-token");
-      const [owner, stranger] = [openPodcast(prober), openPodcast(prober, other_user_token)];
-      const [{ guid, feed_url }, gone] = [await owner.addOne(prober.feed()), await owner.addOne(prober.feed())];
-      const { id } = await owner.delete(gone.guid);
-      expectEqual("the other user's list", await stranger.ours(), []);
-      const answers = [
-        await stranger.read(guid),
-        await stranger.patch(guid, { is_subscribed: false }),
-        await stranger.request("DELETE", `/subscriptions/${guid}`),
-        ...(id === undefined ? [] : [await stranger.request("GET", `/deletions/${id}`)]),
-      ];
-      for (const { status } of answers) expect(`Status ${status}`, status >= 400 && status < 500);
-      const read = await owner.get(guid);
-      expectEqual("the subscription", [read.feed_url, read.is_subscribed], [feed_url, true]);
-    },
-  },
-  {
     id: "openpodcast/auth/scheme-in-any-case",
     says: "The name of the scheme is read in any case: `bearer` is `Bearer`",
     source: "RFC 9110, section 11.1",
@@ -96,3 +73,32 @@ export const authChecks: Check[] = [
     },
   },
 ];
+
+/** After all checks of what one user does, because they would find there what is wrong with it. */
+export const otherUserChecks = withApi([
+  {
+    id: "openpodcast/auth/another-user-sees-nothing",
+    says: "Another user neither lists, reads, changes nor deletes a subscription of this one, nor reads its deletion",
+    source: "Open Podcast API: the subscriptions of the authenticated user",
+    level: "MUST",
+    needs: [IS_CARRIED_OUT],
+    async run(owner, prober) {
+      const { other_user_token } = prober.target;
+      if (other_user_token === null)
+        throw new NotApplicable("it needs a token of another user: add --other-user-token");
+      const stranger = openPodcast(prober, other_user_token);
+      const [{ guid, feed_url }, gone] = [await owner.addOne(prober.feed()), await owner.addOne(prober.feed())];
+      const { id } = await owner.delete(gone.guid);
+      expectEqual("the other user's list", await stranger.ours(), []);
+      const answers = [
+        await stranger.read(guid),
+        await stranger.patch(guid, { is_subscribed: false }),
+        await stranger.request("DELETE", `/subscriptions/${guid}`),
+        ...(id === undefined ? [] : [await stranger.request("GET", `/deletions/${id}`)]),
+      ];
+      for (const { status } of answers) expect(`Status ${status}`, status >= 400 && status < 500);
+      const read = await owner.get(guid);
+      expectEqual("the subscription", [read.feed_url, read.is_subscribed], [feed_url, true]);
+    },
+  },
+]);
