@@ -258,5 +258,7 @@ function describeSilence(url: string, timeout: number, error: unknown): string {
     return `${url}: no complete response in ${timeout} s`;
   if (error instanceof TooLong) return `${url}: the response is larger than ${MOST_BYTES / 1024 / 1024} MiB`;
   const reason = reasonOf(error);
-  return isTlsError(error) ? `TLS of ${origin}: ${reason}` : `${origin} does not respond: ${reason}`;
+  if (!isTlsError(error)) return `${origin} does not respond: ${reason}`;
+  const advice = /self-signed|\bCA\b/.test(reason) ? "; NODE_EXTRA_CA_CERTS=FILE makes this run trust it" : "";
+  return `TLS of ${origin}: ${reason}${advice}`;
 }

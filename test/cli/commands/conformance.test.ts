@@ -200,7 +200,10 @@ describe("what is no server to check is named", () => {
     const made = Bun.spawnSync(["openssl", "req", "-x509", "-newkey", "rsa:2048", ...files, ...subject]);
     expect(made.exitCode).toBe(0);
     const url = serve(() => new Response(""), { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") });
-    expectWords(await run(url), "its certificate is self-signed");
+    expectWords(await run(url), "its certificate is self-signed; NODE_EXTRA_CA_CERTS=FILE makes this run trust it");
+    const trusting = openProgram(PROGRAM, { NODE_EXTRA_CA_CERTS: cert });
+    expectWords(await trusting.run(["conformance", url, "--token", "a-token"]), "an empty body");
+    trusting.close();
   });
 
   test("a URL that is none, before anything is asked", async () => {
