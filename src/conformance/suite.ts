@@ -71,7 +71,7 @@ export async function runChecks(
   watch: (result: Result) => void = () => undefined,
 ): Promise<Run> {
   const pace = new Pace(target);
-  const run = target.clock.now().toString(36);
+  const run = target.clock.now().toString(36) + crypto.randomUUID().slice(0, 4);
   const results: Result[] = [];
   const defects = new Map<string, Check>();
   let ended: string | null = null;

@@ -1,6 +1,6 @@
 // The same checks over a socket, against the executable: a file, PostgreSQL with two servers, a proxy, a path.
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openApp } from "../../src/app.ts";
@@ -114,6 +114,8 @@ function startProxy(port: number, leadsTo: (url: URL) => string | null): string 
 /** nginx as docs/operators/install.md has it, without TLS. @returns its URL */
 async function startNginx(server: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "podkeep-nginx-"));
+  // Its workers are another account, and keep bodies of more than 16 KB there.
+  chmodSync(folder, 0o755);
   const port = await freePort();
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (one) => `${one}_temp_path ${folder}/${one};`,

@@ -130,6 +130,14 @@ describe("podkeep conformance", () => {
     }
   });
 
+  test("two runs that begin in the same millisecond do not meet in an account", async () => {
+    const { target, close } = await openTarget();
+    const wanted = ({ id }: Check) => id.startsWith("openpodcast/add/");
+    const runs = await Promise.all([runChecks(target, wanted), runChecks(target, wanted)]);
+    await close();
+    expect(runs.flatMap(failed)).toEqual([]);
+  });
+
   test("a second run sends no guid that a server which takes any guid has from the first one", async () => {
     const sent: string[] = [];
     const { target, close } = await openTarget((send) => async (request) => {
