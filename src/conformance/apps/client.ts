@@ -101,7 +101,7 @@ export function requireTwoPasswords({ target }: Prober): void {
 /** Whose app it is: the second one has another password if the account has one. */
 type Owner = "first" | "second" | "another user";
 
-/** @throws NotApplicable if there are none */
+/** @throws NotApplicable if the run has none of this owner */
 function credentialsOf({ target }: Prober, owner: Owner): { user: string; password: string } {
   const { user, password: first, second_password, other_user, other_user_token } = target;
   if (owner === "another user") {

@@ -35,7 +35,7 @@ interface PageOf<Item> extends Pick<Page, "total" | "per_page"> {
 /** A page whose items may be malformed. */
 export const Listed = Page.extend({ subscriptions: z.array(z.unknown()) });
 const Named = z.looseObject({ feed_url: z.string() });
-/** What cleaning up needs of a subscription, whatever else is wrong with it. */
+/** What cleaning up needs of a subscription, also if the rest of it is wrong. */
 const Removable = Named.extend({
   guid: z.string(),
   is_subscribed: z.unknown().optional(),
@@ -196,7 +196,7 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
     page,
     follow,
     changes,
-    /** What is subscribed, for cleaning up: whatever else is wrong with it. */
+    /** What is subscribed, for cleaning up, also if the rest of it is wrong. */
     async removable() {
       const all = await readPages(LoosePage, undefined, 500);
       return all.filter(
