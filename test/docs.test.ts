@@ -241,7 +241,7 @@ test.each([
   ["KNOWN_LIMIT = 150", "http/throttle.ts", "150 from all of these together"],
   ["FREE_FAILURES = 5", "http/throttle.ts", "after five failures each password waits"],
   ["LONGEST_PAUSE = 2000", "http/throttle.ts", "up to two seconds"],
-  ["MOST_KEYS = 10_000", "http/windows.ts", "10,000 networks, and as many users"],
+  ["MOST_KEYS = 10_000", "http/failure-windows.ts", "10,000 networks, and as many users"],
   ["MOST_OF_ADDRESS = 1000", "services/login-flow.ts", "1,000 open login flows"],
   ["MOST = 10_000", "services/login-flow.ts", "10,000 in all"],
   ["MOST_OF_USER = 50", "services/known-networks.ts", "up to 50 networks of each user"],

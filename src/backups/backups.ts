@@ -18,9 +18,9 @@ import {
 import { keepDamagedLog } from "../db/sqlite/damaged-log.ts";
 import { isServed, lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { becomeReaderOf } from "../db/sqlite/directory-owner.ts";
+import { requireResponse } from "../db/sqlite/directory-response.ts";
 import { describeDangling, isMissing } from "../db/sqlite/file.ts";
 import { refuseLost, requireBackups } from "../db/sqlite/lost.ts";
-import { requireResponse } from "../db/sqlite/response.ts";
 import { codeOf, DomainError } from "../errors.ts";
 
 const DAY = 24 * 60 * 60 * 1000;

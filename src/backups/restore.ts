@@ -7,6 +7,7 @@ import type { Database } from "../db/database.ts";
 import { type Contents, checkCopy, refuseInUse } from "../db/sqlite/backup.ts";
 import { timeInName } from "../db/sqlite/backup-files.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
+import { requireResponse } from "../db/sqlite/directory-response.ts";
 import { linkTarget } from "../db/sqlite/file.ts";
 import {
   emptyLogOf,
@@ -16,7 +17,6 @@ import {
   undoReplacement,
   unpackCopy,
 } from "../db/sqlite/replacement.ts";
-import { requireResponse } from "../db/sqlite/response.ts";
 import type { Tx } from "../db/statement.ts";
 import { describeDifference, readSubscription } from "../domain/history.ts";
 import { foldName } from "../domain/user-name.ts";
@@ -37,8 +37,8 @@ import { listSubscriptions } from "../store/subscriptions.ts";
 import { revokeToken } from "../store/tokens.ts";
 import { latestClock, readCounters, saveCounters, setPassword } from "../store/users.ts";
 import { requireFile } from "./backups.ts";
-import { keepSyncIds, refreshEntities } from "./entities.ts";
 import { type Known, openFile, readKnown, readOld } from "./replaced.ts";
+import { keepSyncIds, refreshEntities } from "./sync-entities.ts";
 
 /** Milliseconds that the clock of a lost server may have been ahead: more than any wrong time zone. */
 const MARGIN = 24 * 60 * 60 * 1000;

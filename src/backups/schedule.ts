@@ -3,7 +3,7 @@ import { Cron } from "croner";
 import { z } from "zod";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
-import { LONGEST_RESPONSE } from "../db/sqlite/response.ts";
+import { LONGEST_RESPONSE } from "../db/sqlite/directory-response.ts";
 import { reasonOf } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import type { Logger } from "../log.ts";

@@ -6,7 +6,7 @@ import { findProblems } from "../config/problems.ts";
 import { ownPlace, SYSTEM_PLACE } from "../config/service.ts";
 import type { Config, Flags, SettingsFile } from "../config/settings.ts";
 import { becomeOwnerOf } from "../db/sqlite/directory-owner.ts";
-import { requireResponse } from "../db/sqlite/response.ts";
+import { requireResponse } from "../db/sqlite/directory-response.ts";
 import { reasonOf } from "../errors.ts";
 import { withTemporaryToken } from "../services/tokens.ts";
 import { latestTimestamp } from "../services/users.ts";

@@ -5,7 +5,7 @@ import { DomainError, type Subject } from "../errors.ts";
 import type { Context } from "../services/context.ts";
 import { createKnownNetworks } from "../services/known-networks.ts";
 import type { Attempts } from "../services/password-checker.ts";
-import { createWindows, type Windows } from "./windows.ts";
+import { createWindows, type Windows } from "./failure-windows.ts";
 
 /** Milliseconds. */
 const ADDRESS_WINDOW = 60_000;

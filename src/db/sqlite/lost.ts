@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DomainError } from "../../errors.ts";
 import { filesIn, hasUsers, listDated } from "./backup-files.ts";
+import { requireResponse } from "./directory-response.ts";
 import { isMissing, sizeOf } from "./file.ts";
 import { stagedFile } from "./replacement.ts";
-import { requireResponse } from "./response.ts";
 
 /**
  * Refuses a file that is missing or empty although its directory, or that of the backups, shows that there was a

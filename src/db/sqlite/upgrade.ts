@@ -8,9 +8,9 @@ import { type Migrating, migrate, pendingMigrations, SCHEMA_VERSION } from "../m
 import type { Schema } from "../schema.ts";
 import { copyDatabase } from "./backup.ts";
 import { type DirectoryUse, lockDirectory } from "./directory-lock.ts";
+import { requireResponse } from "./directory-response.ts";
 import { APPLICATION_ID, appliedMigrations, DIALECT, firstValue, isOurs, refuseDamaged, sizeOf } from "./file.ts";
 import { shrinkPages } from "./page-size.ts";
-import { requireResponse } from "./response.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
 
 export interface UpgradeOptions {

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { LONG } from "../../faults/rounds.ts";
 import { writeAntennaPod } from "../../support/antennapod.ts";
-import { readUser } from "../../support/listener.ts";
 import { signInAt } from "../../support/page-session.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { playOf } from "../../support/play.ts";
 import { openProgram } from "../../support/program.ts";
 import { SEED } from "../../support/seed.ts";
+import { readUser } from "../../support/user-data.ts";
 
 setDefaultTimeout(PATIENCE);
 

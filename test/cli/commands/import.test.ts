@@ -11,10 +11,10 @@ import { readMovingFile } from "../../../src/moving/file.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
 import { type Version, writeAntennaPod } from "../../support/antennapod.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
-import { readUser } from "../../support/listener.ts";
 import { signInAt } from "../../support/page-session.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { openProgram } from "../../support/program.ts";
+import { readUser } from "../../support/user-data.ts";
 
 setDefaultTimeout(PATIENCE);
 

@@ -1,7 +1,7 @@
 // Failures are counted for a bounded number of keys, and no count that has reached its limit is lost.
 import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
-import { createWindows } from "../../src/http/windows.ts";
+import { createWindows } from "../../src/http/failure-windows.ts";
 
 const LIMIT = 3;
 let now = 0;
