@@ -1,5 +1,4 @@
 // Uploads of devices: what they report, and what that changes.
-import { KeyedQueue } from "../db/keyed-queue.ts";
 import { WaitingLimit } from "../db/waiting-limit.ts";
 import { type Holding, type Holdings, isOwn, type Listing } from "../domain/device-list.ts";
 import { type FeedUrl, readFeedUrl } from "../domain/feed-url.ts";
@@ -10,6 +9,7 @@ import { givenToUnknown, type Millis, type Seconds } from "../domain/sync-window
 import { textKeysFor } from "../domain/text-keys.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
+import { Slots } from "../slots.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findGuids } from "../store/guids.ts";
 import { listHoldings } from "../store/holdings.ts";
@@ -106,12 +106,12 @@ interface Begun {
 const FEW = 256;
 
 /** By user: an app that gave up on a large upload may send what its user did since, before the last part is applied. */
-const uploads = new KeyedQueue();
+const uploads = new Slots(Number.POSITIVE_INFINITY, 1);
 const limit = new WaitingLimit();
 
 /** Applies an upload after those of the same user. @returns the timestamp that the client was given last */
 const applyUpload = (context: Context, actor: Actor, upload: Upload): Promise<Seconds> =>
-  limit.run(actor.user_id, () => uploads.run(actor.user_id, () => applyInParts(context, actor, upload)));
+  limit.run(actor.user_id, () => uploads.run(() => applyInParts(context, actor, upload), actor.user_id));
 
 /**
  * Applies reports, some in each transaction: an app that gets no response sends all of them again, and what is done

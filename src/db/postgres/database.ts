@@ -2,8 +2,8 @@
 import type { Kysely } from "kysely";
 import { DomainError, inDoubt, isRefusal } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
+import { Slots } from "../../slots.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
-import { KeyedQueue } from "../keyed-queue.ts";
 import { describeNewer, MIGRATION_TABLE } from "../migrations/migrate.ts";
 import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
@@ -37,7 +37,7 @@ const newerSchema = (message: string, cause?: unknown) =>
   new DomainError("unavailable", message, { retry_after: RETRY_AFTER, cause });
 
 class PostgresDatabase implements Database {
-  readonly #writers = new KeyedQueue();
+  readonly #writers = new Slots(Number.POSITIVE_INFINITY, 1);
   readonly #limit = new WaitingLimit();
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #kysely: Kysely<Schema>;
@@ -57,7 +57,7 @@ class PostgresDatabase implements Database {
   // Writers of one user wait for the same row, and must not take all connections.
   write<T>(work: Work<T>, queue?: number): Promise<T> {
     const act = () => this.#attempt((end) => this.#transaction(end, WRITE, work));
-    const inTurn = () => (queue === undefined ? act() : this.#writers.run(queue, act));
+    const inTurn = () => (queue === undefined ? act() : this.#writers.run(act, queue));
     return this.#track(this.#limit.run(queue, inTurn));
   }
 

@@ -12,7 +12,7 @@ import { moveIn } from "../../services/moving-in.ts";
 import type { HttpEnv } from "../env.ts";
 import { mostActionBytes, mostActions } from "../limits.ts";
 import { readFields, readForm } from "./form.ts";
-import { OneEach } from "./one-each.ts";
+import { oneEach } from "./one-each.ts";
 import { MoveInPage, PreviewPage } from "./pages/move-in.tsx";
 import { show } from "./render.tsx";
 import { texts } from "./texts.ts";
@@ -30,7 +30,7 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
   const limits = { feeds: config.max_items, episodes: mostActions(config) };
   const most = mostActionBytes(config);
   /** What has all of a file in memory, which a few bytes can unpack to. */
-  const reading = new OneEach(MOST_READ, texts.moveIn.busy, PATIENCE / 1000);
+  const reading = oneEach(MOST_READ, texts.moveIn.busy, PATIENCE / 1000);
 
   http.get("/account/move-in", (c) => show(c, <MoveInPage notice={noticeOf(c)} />));
 
@@ -39,7 +39,7 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
     const { file } = await readFields(c);
     if (!(file instanceof File) || file.size === 0) return problem(texts.moveIn.noFile);
     try {
-      return await reading.run(c.get("actor").user_id, async () => {
+      return await reading(c.get("actor").user_id, async () => {
         const options = { most, limits, patience: PATIENCE, signal: c.req.raw.signal };
         const moving = await readMovingFile(await file.bytes(), options);
         const found = await moveIn(app, c.get("actor"), moving, { dry_run: true });
@@ -56,7 +56,7 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
 
   http.post("/account/move-in/confirm", async (c) => {
     const { data } = await readForm(c, { data: z.base64url() });
-    return reading.run(c.get("actor").user_id, async () => {
+    return reading(c.get("actor").user_id, async () => {
       const moving = await readMoving(await unpack(data), limits);
       const { feeds, stored } = await moveIn(app, c.get("actor"), moving, { dry_run: false });
       return c.redirect(`/account/move-in?done=${feeds.added.length}.${stored}`, 303);

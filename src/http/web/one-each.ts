@@ -1,29 +1,17 @@
 // Work of the page that takes memory or time: one job of a user, and a few in all.
 import { DomainError } from "../../errors.ts";
+import { Slots } from "../../slots.ts";
 
-export class OneEach {
-  readonly #working = new Set<number>();
-
-  /**
-   * @param most users at a time
-   * @param retry_after seconds
-   */
-  constructor(
-    private readonly most: number,
-    private readonly busy: string,
-    private readonly retry_after: number,
-  ) {}
-
-  /** @throws DomainError "too_many" while the user's last job runs, or as many as may */
-  async run<T>(user_id: number, work: () => Promise<T>): Promise<T> {
-    if (this.#working.has(user_id) || this.#working.size >= this.most) {
-      throw new DomainError("too_many", this.busy, { retry_after: this.retry_after });
-    }
-    this.#working.add(user_id);
-    try {
-      return await work();
-    } finally {
-      this.#working.delete(user_id);
-    }
-  }
+/**
+ * Makes a function that runs a user's job. It throws DomainError "too_many" while the user's last one runs, or as many as
+ * may.
+ * @param most users at a time
+ * @param retry_after seconds
+ */
+export function oneEach(most: number, busy: string, retry_after: number) {
+  const slots = new Slots(most, 1);
+  return async <T>(user_id: number, job: () => Promise<T>): Promise<T> => {
+    if (!slots.mayBegin(user_id)) throw new DomainError("too_many", busy, { retry_after });
+    return slots.run(job, user_id);
+  };
 }

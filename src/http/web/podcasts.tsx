@@ -22,7 +22,7 @@ import type { HttpEnv } from "../env.ts";
 import { sendOpml } from "../opml.ts";
 import type { Shared } from "../shared.ts";
 import { readFields, readForm, readSearch } from "./form.ts";
-import { OneEach } from "./one-each.ts";
+import { oneEach } from "./one-each.ts";
 import { PodcastPage } from "./pages/podcast.tsx";
 import { AddPage, MorePage, PodcastsPage } from "./pages/podcasts.tsx";
 import { show } from "./render.tsx";
@@ -38,7 +38,7 @@ const MOST_FINDING = 20;
 
 export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<Shared, "findFeed">): void {
   // A page that is slow, or large to read, must not hold others up as often as somebody asks for it.
-  const finding = new OneEach(MOST_FINDING, texts.podcasts.busy, 20);
+  const finding = oneEach(MOST_FINDING, texts.podcasts.busy, 20);
   // Compressed lengths tell about secrets (BREACH): these pages have none.
   for (const path of ["/podcasts", "/podcasts/unsubscribed"]) http.get(path, compress());
   http.get("/podcasts", (c) => showPodcasts(c, app, true));
@@ -54,7 +54,7 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
     const address = readFeedUrl(takeTypedUrl(typed));
     if ("message" in address) return refuse(texts.podcasts.badUrl(reasonOfRefusal(address)));
     const find = () => findFeed?.(address.feed_url) ?? Promise.resolve(address.feed_url);
-    const found = canWrite(c) ? await finding.run(c.get("actor").user_id, find) : address.feed_url;
+    const found = canWrite(c) ? await finding(c.get("actor").user_id, find) : address.feed_url;
     const feed = found === null ? null : readFeedUrl(found);
     if (!feed || "message" in feed) return refuse(texts.podcasts.noFeed);
     const changes = await subscribe(app, c.get("actor"), [feed], { dry_run: true });
