@@ -55,6 +55,13 @@ export class DomainError extends Error {
 export const isRefusal = (error: unknown, ...codes: ErrorCode[]): error is DomainError =>
   error instanceof DomainError && codes.includes(error.code);
 
+/** What `work` resolves to; null if it is refused with one of these codes. */
+export const unlessRefused = <T>(work: Promise<T>, ...codes: ErrorCode[]): Promise<T | null> =>
+  work.catch((error) => {
+    if (isRefusal(error, ...codes)) return null;
+    throw error;
+  });
+
 /** Adds to an error that its change may have been committed all the same, or in part. */
 export function inDoubt(error: unknown): unknown {
   if (!(error instanceof DomainError)) return error;

@@ -1,7 +1,7 @@
 // Signing in to protocols whose apps send user name and password: Basic (RFC 7617), tokens, session cookies.
 import type { Context, MiddlewareHandler } from "hono";
 import type { App } from "../app.ts";
-import { DomainError, isRefusal } from "../errors.ts";
+import { DomainError, isRefusal, unlessRefused } from "../errors.ts";
 import { requireWrite } from "../services/actor.ts";
 import { type Audience, createSession, endAppSession, readSession, type Session } from "../services/sessions.ts";
 import { type SignedIn, signIn, signInByToken } from "../services/sign-in.ts";
@@ -48,9 +48,7 @@ export function requireSignIn(app: App, shared: Shared, options: SignInOptions):
       deleteSessionCookie(c, shared, "app");
     } else if (!session || (device === null && c.get("actor").device !== null)) {
       // What was done before the credential ended is done.
-      await giveSession(c, app, shared, check).catch((error) => {
-        if (!isRefusal(error, "unauthorized")) throw error;
-      });
+      await unlessRefused(giveSession(c, app, shared, check), "unauthorized");
     }
   };
 }
@@ -88,17 +86,8 @@ async function giveSession(
 }
 
 /** The session in the request's cookie; null if there is none that is good. */
-export async function findSession(
-  c: Context<HttpEnv>,
-  app: App,
-  shared: Shared,
-  audience: Audience,
-): Promise<Session | null> {
-  return sessionOf(c, app, shared, audience).catch((error) => {
-    if (isRefusal(error, "unauthorized")) return null;
-    throw error;
-  });
-}
+export const findSession = (...of: Parameters<typeof sessionOf>): Promise<Session | null> =>
+  unlessRefused(sessionOf(...of), "unauthorized");
 
 /** The first good session in the request's cookies. @throws DomainError "unauthorized" if there are some, and none is good */
 export async function sessionOf(

@@ -10,7 +10,7 @@ import {
   mayChange,
   type Outcome,
 } from "../domain/lookup-rules.ts";
-import { isRefusal } from "../errors.ts";
+import { unlessRefused } from "../errors.ts";
 import { actAsWorker } from "../services/actor.ts";
 import type { Context } from "../services/context.ts";
 import { transact } from "../services/transact.ts";
@@ -72,24 +72,20 @@ export async function giveFinding(
     guids: guid === null ? [] : [guid],
     feeds: finding.target ? [finding.target.feed.hash] : [],
   };
-  try {
-    return await transact(context, actAsWorker(user_id, LABEL), async (user) => {
-      const set = await loadWorkingSet(user, wanted);
-      const subscription = set.byId(id);
-      // It may have changed since it was read; a deletion is not to be cancelled by a merge.
-      if (!subscription?.is_subscribed || set.hasPendingDeletion(subscription)) return null;
-      if (subscription.feed_url !== finding.feed_url) return null;
-      const feeds = await listFeedsOf(user.tx, { user_id }, [{ id }]);
-      const former = feeds.flatMap(({ left_url }) => left_url ?? []);
-      const outcome = applyFinding(set, subscription, finding, former);
-      await saveWorkingSet(user, set, context);
-      return outcome;
-    });
-  } catch (error) {
-    // The user was deleted.
-    if (isRefusal(error, "unauthorized")) return null;
-    throw error;
-  }
+  const giving = transact(context, actAsWorker(user_id, LABEL), async (user) => {
+    const set = await loadWorkingSet(user, wanted);
+    const subscription = set.byId(id);
+    // It may have changed since it was read; a deletion is not to be cancelled by a merge.
+    if (!subscription?.is_subscribed || set.hasPendingDeletion(subscription)) return null;
+    if (subscription.feed_url !== finding.feed_url) return null;
+    const feeds = await listFeedsOf(user.tx, { user_id }, [{ id }]);
+    const former = feeds.flatMap(({ left_url }) => left_url ?? []);
+    const outcome = applyFinding(set, subscription, finding, former);
+    await saveWorkingSet(user, set, context);
+    return outcome;
+  });
+  // The user may have been deleted.
+  return unlessRefused(giving, "unauthorized");
 }
 
 /** What was found at the last lookup. */

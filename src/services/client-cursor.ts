@@ -11,7 +11,7 @@ import {
   type SyncWindow,
   sentFrom,
 } from "../domain/sync-window.ts";
-import { isRefusal } from "../errors.ts";
+import { unlessRefused } from "../errors.ts";
 import { noteClientSeen } from "../store/clients.ts";
 import { findPosition, noteUpload, saveCursor } from "../store/cursors.ts";
 import type { Actor } from "./actor.ts";
@@ -166,17 +166,14 @@ export async function noteListRead(context: Context, actor: Actor, client: Clien
   const key = { user_id, client: client.id, stream: "lists" } as const;
   const now = context.clock.now();
   const listed = { since: 0, start: clock, own: 0, given: 0, uploaded_at: null, ahead: null };
-  try {
-    await transactAsReader(context, actor, async (user) => {
-      const cursor = await ClientCursor.read(user.tx, user_id, client, key.stream);
-      if (!(await cursor.isOrWasKnown(user.tx, user_id))) return;
-      await ClientCursor.begin(user, client, key.stream, false, now);
-      await saveCursor(user.tx, { ...key, ...listed });
-      user.moveClock(clock + 1);
-    });
-  } catch (error) {
-    if (!isRefusal(error, "unavailable")) throw error;
-  }
+  const noting = transactAsReader(context, actor, async (user) => {
+    const cursor = await ClientCursor.read(user.tx, user_id, client, key.stream);
+    if (!(await cursor.isOrWasKnown(user.tx, user_id))) return;
+    await ClientCursor.begin(user, client, key.stream, false, now);
+    await saveCursor(user.tx, { ...key, ...listed });
+    user.moveClock(clock + 1);
+  });
+  await unlessRefused(noting, "unavailable");
 }
 
 const positionOf = ({ since, start, own, given, uploaded_at, ahead }: Omit<SyncPosition, "own"> & { own: number }) => {

@@ -5,7 +5,7 @@ import { maskFeedUrl } from "../domain/readable-url.ts";
 import { addFeed, changeFeed, changeGuid, changeSubscribed, giveTitle } from "../domain/subscription-rules.ts";
 import type { SubscriptionState } from "../domain/subscription-state.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
-import { DomainError, isRefusal } from "../errors.ts";
+import { DomainError, unlessRefused } from "../errors.ts";
 import { findPending, insertDeletion } from "../store/deletions.ts";
 import { findByGuid, listSubscriptions as listRows } from "../store/subscriptions.ts";
 import { type Actor, requireWrite, writeActor } from "./actor.ts";
@@ -28,12 +28,8 @@ export async function getSubscription({ database }: Context, { user_id }: Actor,
 }
 
 /** The same; null if there is none, or it was deleted. */
-export async function findSubscription(context: Context, actor: Actor, guid: string) {
-  return getSubscription(context, actor, guid).catch((error) => {
-    if (isRefusal(error, "not_found", "gone")) return null;
-    throw error;
-  });
-}
+export const findSubscription = (context: Context, actor: Actor, guid: string) =>
+  unlessRefused(getSubscription(context, actor, guid), "not_found", "gone");
 
 /** A subscription as an admin sees it. */
 interface ListedSubscription {

@@ -1,7 +1,7 @@
 // Bearer tokens: shown once, recognised by their hash, revoked immediately.
 import type { Tx } from "../db/statement.ts";
 import { isWritable } from "../domain/date-time.ts";
-import { DomainError, isRefusal, type Subject } from "../errors.ts";
+import { DomainError, type Subject, unlessRefused } from "../errors.ts";
 import {
   deleteOldTokens,
   deleteToken,
@@ -123,10 +123,7 @@ export async function withTemporaryToken<T>(context: Context, work: (token: stri
   const actor = await actAsAdmin(context, user.name, "doctor");
   const expires_at = context.clock.now() + 60_000;
   const issuing = issueToken(context, actor, { label: "doctor", scope: "read", expires_at });
-  const issued = await issuing.catch((error) => {
-    if (isRefusal(error, "unavailable")) return null;
-    throw error;
-  });
+  const issued = await unlessRefused(issuing, "unavailable");
   if (!issued) return work(null);
   try {
     return await work(issued.token);
