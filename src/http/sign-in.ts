@@ -48,7 +48,8 @@ export function requireSignIn(app: App, shared: Shared, options: SignInOptions):
       deleteSessionCookie(c, shared, "app");
     } else if (!session || (device === null && c.get("actor").device !== null)) {
       // What was done before the credential ended is done.
-      await unlessRefused(giveSession(c, app, shared, check), "unauthorized");
+      const begun = await unlessRefused(createSession(app, c.get("actor"), "app", { check }), "unauthorized");
+      if (begun) writeSessionCookie(c, shared, "app", begun);
     }
   };
 }
@@ -68,21 +69,6 @@ export function nameDevice(c: Context<HttpEnv>, device: string): void {
 /** Has a route behind requireSignIn() end the request's session, if it has one. */
 export function endSession(c: Context<HttpEnv>): void {
   c.set("endsSession", true);
-}
-
-/**
- * Begins a session and puts it into a cookie.
- * @param check reads the credential again. What ended it ended the sessions until then, and this one may be later
- */
-async function giveSession(
-  c: Context<HttpEnv>,
-  app: App,
-  shared: Shared,
-  check: () => Promise<unknown>,
-): Promise<void> {
-  const begun = await createSession(app, c.get("actor"), "app");
-  await check();
-  writeSessionCookie(c, shared, "app", begun);
 }
 
 /** The session in the request's cookie; null if there is none that is good. */

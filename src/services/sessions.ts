@@ -54,13 +54,14 @@ export interface Session extends SignedIn {
 /**
  * Begins a session, on the device that the actor has.
  * @param browser what signs in to the page, for people
+ * @param check reads the credential again. What ended it ended the sessions until then, and this one may be later
  * @returns its text, and how many milliseconds it lasts
  */
 export async function createSession(
   context: Context,
   { user_id, kind, id, label, device }: Actor,
   audience: Audience,
-  browser = "",
+  { browser = "", check }: { browser?: string; check?: (() => Promise<unknown>) | undefined } = {},
 ): Promise<{ text: string; lifetime: number }> {
   const { public_id, key } = await requireKey(context, user_id);
   const now = context.clock.now();
@@ -77,6 +78,7 @@ export async function createSession(
       await insertPageSession(tx, row);
     }, user_id);
   }
+  await check?.();
   const payload: SessionPayload = { audience, token_id: id, app, device, id: session_id, expires_at };
   return { text: signSession(public_id, payload, key), lifetime };
 }

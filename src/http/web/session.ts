@@ -91,7 +91,7 @@ export function pageOf(c: Context<HttpEnv>): string {
   return section === "sign-out" ? "/podcasts" : `/${section}`;
 }
 
-/** Begins a session in this browser, in place of the one it has. @param check reads the credential again, which may have ended */
+/** Begins a session in this browser, in place of the one it has. @param check as createSession() has it */
 export async function beginSession(
   c: Context<HttpEnv>,
   app: App,
@@ -101,7 +101,6 @@ export async function beginSession(
 ): Promise<void> {
   const old = await findSession(c, app, shared, "page");
   if (old?.id) await endPageSession(app, old.actor, old.id);
-  const begun = await createSession(app, actor, "page", browserName(c.req.header("User-Agent")));
-  await check?.();
-  writeSessionCookie(c, shared, "page", begun);
+  const browser = browserName(c.req.header("User-Agent"));
+  writeSessionCookie(c, shared, "page", await createSession(app, actor, "page", { browser, check }));
 }
