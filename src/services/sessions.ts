@@ -19,7 +19,7 @@ import { deletePasswordLink } from "../store/password-links.ts";
 import { deleteSessionKey, findUserById, keepSessionKey, lockUser } from "../store/users.ts";
 import { type Actor, actAsUser, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
-import type { SignedIn } from "./sign-in.ts";
+import { type SignedIn, signedInAs } from "./sign-in.ts";
 import { isSigned, parseSession, type SessionPayload, signSession } from "./signed-sessions.ts";
 import { actorOf } from "./tokens.ts";
 import { transactAsReader } from "./transact.ts";
@@ -105,14 +105,8 @@ export async function readSession(context: Context, text: string, audience: Audi
     token_id === null
       ? actAsUser(user_id, app, device)
       : actorOf(context, found.id === null ? undefined : found, device);
-  return {
-    actor: audience === "page" ? { ...actor, kind: "page" } : actor,
-    name: found.name,
-    podcasts: found.last_subscription,
-    hash,
-    id,
-    expires_at,
-  };
+  const signedIn = signedInAs(audience === "page" ? { ...actor, kind: "page" } : actor, found);
+  return { ...signedIn, hash, id, expires_at };
 }
 
 const unknown = () => new DomainError("unauthorized", "The session is unknown");

@@ -43,7 +43,7 @@ async function signInAs(
 ): Promise<SignedIn> {
   if (isToken(password)) {
     const actor = await checkToken(context, password, attempts);
-    if (user?.id === actor.user_id) return { actor, ...describe(user) };
+    if (user?.id === actor.user_id) return signedInAs(actor, user);
     const signedIn = await nameUser(context, actor);
     if (foldName(inLatin1(signedIn.name)) === foldName(name)) return signedIn;
     const subject = { token: actor.id ?? "", name: signedIn.name };
@@ -53,11 +53,12 @@ async function signInAs(
   const matches = await context.passwords.check(user, name, password, attempts);
   if (!user || !matches) throw new DomainError("unauthorized", "The name or the password is wrong");
   attempts.succeed(user.id);
-  return { actor: actAsUser(user.id, app), ...describe(user) };
+  return signedInAs(actAsUser(user.id, app), user);
 }
 
-const describe = ({ name, last_subscription }: { name: string; last_subscription: number }) => {
-  return { name, podcasts: last_subscription };
+/** An actor with what the row of its user says. */
+export const signedInAs = (actor: Actor, user: { name: string; last_subscription: number }): SignedIn => {
+  return { actor, name: user.name, podcasts: user.last_subscription };
 };
 
 /** What to do if an app names a user who has another name. */
@@ -83,5 +84,5 @@ async function checkToken(context: Context, token: string, attempts: Attempts): 
 
 async function nameUser({ database }: Context, actor: Actor): Promise<SignedIn> {
   const [user] = await database.read((tx) => findUserById(tx, { user_id: actor.user_id }));
-  return { actor, ...describe(user ?? { name: "", last_subscription: 0 }) };
+  return signedInAs(actor, user ?? { name: "", last_subscription: 0 });
 }
