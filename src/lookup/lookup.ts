@@ -132,7 +132,7 @@ async function noteResponse(
   const words = readWords(row, fetched);
   const { title, guid } = words;
   const move = countMove(row, moveTarget(feed_url, words), now);
-  const { target, refusal } = await examineMove(context, feed_url, move, words, now);
+  const { target, refusal } = await examineMove(context, feed_url, move, words);
   await giveToAll(context, { feed_url, title, guid, former_title: row.title, target });
   return {
     ...row,
@@ -192,15 +192,14 @@ const MOVED_BACK = "the feed that it moved to says it has moved back";
 
 /** Reads the feed at the new URL, because a move must lead to the same podcast. */
 async function examineMove(
-  { fetch }: LookupContext,
+  { fetch, clock }: LookupContext,
   feed_url: string,
   move: Move,
   words: Words,
-  now: number,
 ): Promise<Examined> {
   const { moved_to } = move;
   if (words.foreign) return refuse(ANOTHER_GUID);
-  if (moved_to === null || !isSettled(move, now)) return { target: null, refusal: null };
+  if (moved_to === null || !isSettled(move, clock.now())) return { target: null, refusal: null };
   const feed = readFeedUrl(moved_to);
   if ("message" in feed) return refuse(feed.message);
   let head = moved_to === words.redirected_to ? words.head : null;
