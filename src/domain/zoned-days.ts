@@ -4,10 +4,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 /** From the start of the first to the start of the next, in Unix milliseconds. */
-export interface Span {
-  from: number;
-  to: number;
-}
+export type Span = { from: number; to: number };
 
 /** The calendar of one time zone. */
 export class Calendar {

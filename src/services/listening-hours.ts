@@ -10,11 +10,9 @@ import { nameOf } from "./podcasts.ts";
 
 /** Seconds that were listened to in each span, by its start. */
 export async function sumPlays({ database }: Context, { user_id }: Actor, spans: Span[]): Promise<Map<number, number>> {
-  const rows = await database.read((tx) => sumSpans(tx, { user_id }, spans.map(spanOf)));
+  const rows = await database.read((tx) => sumSpans(tx, { user_id }, spans));
   return new Map(rows.map(({ from, seconds }) => [from, seconds ?? 0]));
 }
-
-const spanOf = ({ from, to }: Span) => ({ from, to });
 
 /** Plays that are summed in one statement. */
 const PIECE = 10_000;
