@@ -86,16 +86,12 @@ function findMistakes({ path, variables, ignored = [] }: SettingsFile): string[]
 /** Variables of install.sh, which may still be set in the shell. */
 const INSTALLER_VARIABLES = ["PODKEEP_BASE_URL", "PODKEEP_BIN"];
 
-/** PODKEEP_ variables that are not settings. */
-function strayVariables(env: Environment): string[] {
-  const known = [...variableNames, ...INSTALLER_VARIABLES];
-  return Object.keys(env)
-    .filter((name) => /^podkeep./i.test(name) && !known.includes(name))
-    .sort();
-}
-
 /** A line for each PODKEEP_ variable that is not a setting, with the name that was probably meant. */
-export const findStrays = (env: Environment) => strayVariables(env).map(describeStray);
+export function findStrays(env: Environment): string[] {
+  const known = [...variableNames, ...INSTALLER_VARIABLES];
+  const strays = Object.keys(env).filter((name) => /^podkeep./i.test(name) && !known.includes(name));
+  return strays.sort().map(describeStray);
+}
 
 function describeStray(name: string): string {
   const whole = name.replace(/_FILE$/, "");
