@@ -51,6 +51,10 @@ export class DomainError extends Error {
   }
 }
 
+/** The error for a database that can't be used now, and may be in a few seconds. */
+export const unavailableNow = (message: string, cause?: unknown) =>
+  new DomainError("unavailable", message, { retry_after: 5, cause });
+
 /** Whether something that was thrown is a refusal with one of these codes. */
 export const isRefusal = (error: unknown, ...codes: ErrorCode[]): error is DomainError =>
   error instanceof DomainError && codes.includes(error.code);

@@ -1,5 +1,5 @@
 // A limit of what waits to be written: clients that go away leave their requests behind, each in memory until its turn.
-import { DomainError } from "../errors.ts";
+import { unavailableNow } from "../errors.ts";
 
 /** Jobs of one user, or of no user in particular, at a time. */
 const MOST_WAITING = 1000;
@@ -12,8 +12,7 @@ export class WaitingLimit {
   run<T>(key: number | undefined, act: () => Promise<T>): Promise<T> {
     const count = this.#waiting.get(key) ?? 0;
     if (count >= MOST_WAITING) {
-      const message = "Too many changes wait to be written";
-      return Promise.reject(new DomainError("unavailable", message, { retry_after: 5 }));
+      return Promise.reject(unavailableNow("Too many changes wait to be written"));
     }
     this.#waiting.set(key, count + 1);
     const done = act();

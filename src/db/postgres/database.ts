@@ -1,6 +1,6 @@
 // The engine for several servers: one PostgreSQL database, plain transactions, the user's row as the lock.
 import type { Kysely } from "kysely";
-import { DomainError, inDoubt, isRefusal } from "../../errors.ts";
+import { inDoubt, isRefusal, unavailableNow } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import { Slots } from "../../slots.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
@@ -9,7 +9,7 @@ import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
 import { type Query, readAnything, type Tx } from "../statement.ts";
 import { WaitingLimit } from "../waiting-limit.ts";
-import { isConflict, isLost, isOutdated, isReadOnly, RETRY_AFTER, sqlStateOf, translate } from "./errors.ts";
+import { isConflict, isLost, isOutdated, isReadOnly, sqlStateOf, translate } from "./errors.ts";
 import { Pool, READ, type Row, WRITE } from "./pool.ts";
 import { type UpgradeOptions, upgradeDatabase } from "./upgrade.ts";
 
@@ -32,9 +32,6 @@ type Work<T> = (tx: Tx) => Promise<T>;
 
 /** Thrown into a read that began without a transaction and needs one. */
 class SnapshotNeeded extends Error {}
-
-const newerSchema = (message: string, cause?: unknown) =>
-  new DomainError("unavailable", message, { retry_after: RETRY_AFTER, cause });
 
 class PostgresDatabase implements Database {
   readonly #writers = new Slots(Number.POSITIVE_INFINITY, 1);
@@ -65,7 +62,7 @@ class PostgresDatabase implements Database {
     await this.read((tx) => readAnything(tx, {}));
     // Not before a statement failed: most newer schemas can be used until all servers are replaced.
     const newer = this.#isBehind ? await this.#track(this.#findNewer()) : null;
-    if (newer !== null) throw newerSchema(newer);
+    if (newer !== null) throw unavailableNow(newer);
   }
 
   /** What to do about a newer schema; null if this program knows the database's. */
@@ -133,7 +130,7 @@ class PostgresDatabase implements Database {
   async #explain(error: unknown): Promise<unknown> {
     if (sqlStateOf(error) === "") return error;
     const newer = await this.#findNewer().catch(() => null);
-    return newer === null ? error : newerSchema(newer, error);
+    return newer === null ? error : unavailableNow(newer, error);
   }
 
   // A transaction costs more than most reads. One statement needs none, nor do several if nothing changed between them.

@@ -1,9 +1,6 @@
 // Errors of PostgreSQL and of PgBouncer.
 import { SQL } from "bun";
-import { DomainError, isTlsError, messageOf, reasonOf } from "../../errors.ts";
-
-/** Seconds after which a client may try again. */
-export const RETRY_AFTER = 5;
+import { DomainError, isTlsError, messageOf, reasonOf, unavailableNow } from "../../errors.ts";
 
 /** The server's own limits. A process that hangs must not keep a user's row locked. @param limit milliseconds */
 export const timeLimits = (limit: number) => ({
@@ -72,5 +69,5 @@ export function unavailable(cause: unknown, silence = `can't be reached now: ${r
   const advice = state === "42501" ? ". Make the user of PODKEEP_DATABASE_URL its owner" : "";
   const hasReason = state !== "" || isTlsError(cause);
   const message = hasReason ? `PostgreSQL can't be used now: ${reasonOf(cause)}${advice}` : `PostgreSQL ${silence}`;
-  return new DomainError("unavailable", message, { retry_after: RETRY_AFTER, cause });
+  return unavailableNow(message, cause);
 }

@@ -2,8 +2,8 @@
 import { type ReservedSQL, SQL } from "bun";
 import type { CompiledQuery } from "kysely";
 import { parsePostgresUrl } from "../../config/values.ts";
-import { DomainError, messageOf } from "../../errors.ts";
-import { isReadOnly, RETRY_AFTER, timeLimits, unavailable } from "./errors.ts";
+import { DomainError, messageOf, unavailableNow } from "../../errors.ts";
+import { isReadOnly, timeLimits, unavailable } from "./errors.ts";
 
 export interface PoolOptions {
   /** postgres://user:password@host:port/database */
@@ -219,7 +219,7 @@ export class Pool {
     const timer = setTimeout(() => {
       this.#waiters.delete(waiter);
       const message = `None of the ${size} database connections was free within ${timeout} ms (PODKEEP_DATABASE_POOL)`;
-      reject(new DomainError("unavailable", message, { retry_after: RETRY_AFTER }));
+      reject(unavailableNow(message));
     }, end - performance.now());
     return promise.finally(() => clearTimeout(timer));
   }

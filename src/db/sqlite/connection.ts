@@ -1,6 +1,6 @@
 // A connection to the database file that is reopened after an I/O error.
 import { type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:sqlite";
-import { codeOf, DomainError, reasonOf } from "../../errors.ts";
+import { codeOf, DomainError, reasonOf, unavailableNow } from "../../errors.ts";
 import { describeNewer } from "../migrations/migrate.ts";
 import type { Query } from "../statement.ts";
 import { appliedMigrations, isDamage } from "./file.ts";
@@ -84,10 +84,7 @@ export class SqliteConnection {
     if (isDamaged || code.startsWith("SQLITE_IOERR")) this.markBroken();
     if (!isDamaged && !/^SQLITE_(BUSY|FULL|IOERR|READONLY|CANTOPEN|NOMEM|PROTOCOL)/.test(code)) return error;
     const reason = isDamaged ? DAMAGED : reasonOf(error);
-    return new DomainError("unavailable", `The database can't be used now: ${reason}`, {
-      retry_after: 5,
-      cause: error,
-    });
+    return unavailableNow(`The database can't be used now: ${reason}`, error);
   }
 
   /** What to do about a newer schema; null if this program knows the file's, or if that can't be read. */

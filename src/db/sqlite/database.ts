@@ -1,7 +1,7 @@
 // The embedded engine: one file, a writing connection with group commit, two reading connections.
 import { dirname } from "node:path";
 import type { Kysely } from "kysely";
-import { codeOf, DomainError, isDiskFull, messageOf } from "../../errors.ts";
+import { codeOf, DomainError, isDiskFull, messageOf, unavailableNow } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import { LONGEST_TURN, nextTurn, takeTurns } from "../../turns.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
@@ -188,7 +188,7 @@ class SqliteDatabase implements Database {
   // Writes to files without their names succeed, and are lost when the process ends.
   #refuseLost(): void {
     const loss = this.findLoss();
-    if (loss) throw new DomainError("unavailable", loss, { retry_after: 5 });
+    if (loss) throw unavailableNow(loss);
   }
 
   // The log may be without its name while the file is not; and it must not be replayed onto another file.

@@ -1,5 +1,5 @@
 // Retries while another process writes to the file, without blocking the event loop.
-import { codeOf, DomainError } from "../../errors.ts";
+import { codeOf, unavailableNow } from "../../errors.ts";
 import { suspect } from "./file-system.ts";
 
 /** Longest pause between two attempts, in milliseconds. */
@@ -19,7 +19,7 @@ export async function retryWhileBusy<T>(timeout: number, act: () => T, directory
       if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error;
       if (performance.now() > end) {
         const disk = directory === undefined ? "" : suspect(directory, error);
-        throw new DomainError("unavailable", `Another process is writing to the database${disk}`, { retry_after: 5 });
+        throw unavailableNow(`Another process is writing to the database${disk}`);
       }
     }
     await Bun.sleep(pause);
