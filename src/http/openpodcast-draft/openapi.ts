@@ -2,8 +2,8 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
 import type { ErrorCode } from "../../errors.ts";
-import { describeChallenge, RETRY_AFTER } from "../described-headers.ts";
 import type { HttpEnv } from "../env.ts";
+import { describeChallenge, RETRY_AFTER } from "../openapi.ts";
 import { RESPONSES } from "./errors.ts";
 import { Action, ErrorBody } from "./schemas.ts";
 

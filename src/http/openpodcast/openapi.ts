@@ -3,8 +3,8 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
 import type { ErrorCode } from "../../errors.ts";
 import { VERSION } from "../../version.ts";
-import { describeChallenge, describeHeader, RETRY_AFTER } from "../described-headers.ts";
 import type { HttpEnv } from "../env.ts";
+import { describeChallenge, describeHeader, RETRY_AFTER } from "../openapi.ts";
 import { RESPONSES } from "./errors.ts";
 import { ErrorBody } from "./schemas/common.ts";
 

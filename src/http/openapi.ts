@@ -1,4 +1,4 @@
-// Headers of error responses, as OpenAPI documents describe them.
+// What OpenAPI documents have in common: headers of error responses.
 
 export const describeHeader = (description: string, schema: object) => ({ description, schema });
 
