@@ -1,4 +1,23 @@
-// What OpenAPI documents have in common: headers of error responses.
+// What protocols with an OpenAPI document share.
+import { OpenAPIHono } from "@hono/zod-openapi";
+import type { ZodType } from "zod";
+import { DomainError } from "../errors.ts";
+import type { HttpEnv } from "./env.ts";
+import { describeFaults } from "./errors.ts";
+
+/** An API without routes. What a schema refuses is a DomainError "invalid", with one line for each fault. */
+export const createApi = () =>
+  new OpenAPIHono<HttpEnv>({
+    defaultHook: (result) => {
+      if (result.success) return;
+      throw new DomainError("invalid", "The request is not valid", { details: describeFaults(result.error) });
+    },
+  });
+
+/** The body of a request. */
+export const sentBody = <Schema extends ZodType>(schema: Schema) => ({
+  body: { required: true, content: { "application/json": { schema } } },
+});
 
 export const describeHeader = (description: string, schema: object) => ({ description, schema });
 

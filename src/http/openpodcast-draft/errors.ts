@@ -1,10 +1,8 @@
 // Error responses of the draft.
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { ZodError } from "zod";
-import { DomainError, type ErrorCode } from "../../errors.ts";
+import type { DomainError, ErrorCode } from "../../errors.ts";
 import type { HttpEnv } from "../env.ts";
-import { describeFaults } from "../errors.ts";
 import type { ErrorBody } from "./schemas.ts";
 
 export const RESPONSES = {
@@ -31,9 +29,4 @@ export function respondToError({ code, message, extras }: DomainError, c: Contex
     c.header("WWW-Authenticate", `Bearer realm="podkeep"${challenge ? `, error="${challenge}"` : ""}`);
   const description = code === "unavailable" ? "Try again later" : (details ?? [message]).join("; ");
   return c.json({ error, description } satisfies ErrorBody, status);
-}
-
-/** The error for a request that a schema refuses, with one line for each fault. */
-export function invalidInput(error: ZodError): DomainError {
-  return new DomainError("invalid", "The request is not valid", { details: describeFaults(error) });
 }

@@ -5,9 +5,10 @@ import { type Login, logIn, refreshLogin } from "../../services/login-tokens.ts"
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import { requireJson } from "../json-body.ts";
+import { sentBody } from "../openapi.ts";
 import { attemptsOf, type Shared } from "../shared.ts";
 import { productOf } from "../user-agent.ts";
-import { describeErrors, jsonBody, sentBody } from "./openapi.ts";
+import { describeErrors, jsonBody } from "./openapi.ts";
 import { LoginRequest, LoginResponse, RefreshRequest } from "./schemas.ts";
 import { writeTime } from "./wire.ts";
 

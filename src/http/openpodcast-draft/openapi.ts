@@ -26,11 +26,6 @@ export function jsonBody<Schema extends ZodType>(description: string, schema: Sc
   return { description, content: { "application/json": { schema } } };
 }
 
-/** The body of a request. */
-export const sentBody = <Schema extends ZodType>(schema: Schema) => ({
-  body: { required: true, content: { "application/json": { schema } } },
-});
-
 const NAMES = {
   invalid: "BadRequest",
   unauthorized: "NotAuthorized",

@@ -1,5 +1,4 @@
 // The draft of the next Open Podcast API (docs/open-podcast-draft.md).
-import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono } from "hono";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
@@ -8,9 +7,10 @@ import { allowAnyOrigin, EXPOSED } from "../cors.ts";
 import type { HttpEnv } from "../env.ts";
 import { respondToErrors } from "../errors.ts";
 import { noStore } from "../no-store.ts";
+import { createApi } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
 import { serveCapabilities } from "./capabilities.ts";
-import { invalidInput, respondToError } from "./errors.ts";
+import { respondToError } from "./errors.ts";
 import { serveLogin } from "./login.ts";
 import { COMMIT, describeDraft, registerComponents } from "./openapi.ts";
 import { serveSubscriptions } from "./subscriptions.ts";
@@ -19,11 +19,7 @@ import { serveSync } from "./sync.ts";
 const VERSION_HEADER = "Open-Podcast-Draft";
 
 export function serveDraft(http: Hono<HttpEnv>, app: App, shared: Shared): void {
-  const api = new OpenAPIHono<HttpEnv>({
-    defaultHook: (result) => {
-      if (!result.success) throw invalidInput(result.error);
-    },
-  });
+  const api = createApi();
   http.use(noStore, async (c, next) => {
     await next();
     c.res.headers.set(VERSION_HEADER, COMMIT);

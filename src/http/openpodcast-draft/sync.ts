@@ -9,9 +9,10 @@ import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import { describeFaults } from "../errors.ts";
 import { requireJson } from "../json-body.ts";
+import { sentBody } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
 import { waitIfLarge } from "../whole-lists.ts";
-import { describeErrors, jsonBody, SIGNED_IN, sentBody } from "./openapi.ts";
+import { describeErrors, jsonBody, SIGNED_IN } from "./openapi.ts";
 import { Action, ClientHeaders, DEFAULT_LIMITS, SyncPage, SyncQuery, SyncRequest, SyncResponse } from "./schemas.ts";
 import { pageUrl, writeEntity, writeTime } from "./wire.ts";
 

@@ -2,10 +2,8 @@
 import type { Context } from "hono";
 import { routePath } from "hono/route";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { ZodError } from "zod";
-import { DomainError, type ErrorCode } from "../../errors.ts";
+import type { DomainError, ErrorCode } from "../../errors.ts";
 import type { HttpEnv } from "../env.ts";
-import { describeFaults } from "../errors.ts";
 import type { ErrorBody } from "./schemas/common.ts";
 
 export const RESPONSES = {
@@ -52,9 +50,4 @@ function challengeOf(error: string | undefined, description: string): string {
   if (!error) return 'Bearer realm="podkeep"';
   const scope = error === "insufficient_scope" ? ', scope="write"' : "";
   return `Bearer realm="podkeep", error="${error}", error_description="${description}"${scope}`;
-}
-
-/** The error for invalid input, with one line for each fault. */
-export function invalidInput(error: ZodError): DomainError {
-  return new DomainError("invalid", "Input could not be validated", { details: describeFaults(error) });
 }

@@ -1,5 +1,5 @@
 // The Open Podcast API: its routes at / and at /v1.
-import { OpenAPIHono } from "@hono/zod-openapi";
+import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono, NotFoundHandler } from "hono";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
@@ -7,10 +7,11 @@ import { once } from "../../once.ts";
 import { allowAnyOrigin } from "../cors.ts";
 import type { HttpEnv } from "../env.ts";
 import { respondToErrors } from "../errors.ts";
+import { createApi } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
 import { serveChangeFeed } from "./change-feed.ts";
 import { serveDeletions } from "./deletions.ts";
-import { invalidInput, type Methods, respondToError } from "./errors.ts";
+import { type Methods, respondToError } from "./errors.ts";
 import { describeApi, registerComponents } from "./openapi.ts";
 import { serveSubscriptions } from "./subscriptions.ts";
 
@@ -25,7 +26,7 @@ interface OpenPodcast {
 }
 
 export function createOpenPodcast(app: App, shared: Shared): OpenPodcast {
-  const api = createApi(app, shared);
+  const api = createRoutes(app, shared);
   const document = once(() => {
     registerComponents(api);
     return api.getOpenAPI31Document(describeApi(shared.forwarded.basePath));
@@ -46,12 +47,8 @@ export function createOpenPodcast(app: App, shared: Shared): OpenPodcast {
   };
 }
 
-function createApi(app: App, shared: Shared): OpenAPIHono<HttpEnv> {
-  const api = new OpenAPIHono<HttpEnv>({
-    defaultHook: (result) => {
-      if (!result.success) throw invalidInput(result.error);
-    },
-  });
+function createRoutes(app: App, shared: Shared): OpenAPIHono<HttpEnv> {
+  const api = createApi();
   const cors = allowAnyOrigin("GET,HEAD,POST,PATCH,DELETE", "Authorization,Content-Type,If-None-Match");
   for (const path of ["/subscriptions", "/subscriptions/:guid", "/deletions/:id", "/openapi.json"]) api.use(path, cors);
   serveChangeFeed(api, app, shared);

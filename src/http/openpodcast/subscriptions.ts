@@ -6,6 +6,7 @@ import { addSubscriptions, getSubscription, patchSubscription, requestDeletion }
 import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import { requireJson } from "../json-body.ts";
+import { sentBody } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
 import { conditional, setETag } from "./etag.ts";
 import { conditionalBody, describeErrors, jsonBody, notModified, reads, writes } from "./openapi.ts";
@@ -37,7 +38,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       }),
       path: "/subscriptions",
       middleware: writeJson,
-      request: { body: { required: true, content: { "application/json": { schema: feedArray(app.config) } } } },
+      request: sentBody(feedArray(app.config)),
       responses: {
         200: jsonBody("What was added and what was not, in the order of the request", NewSubscriptions),
         ...describeErrors("unauthorized", "invalid", "too_large"),
@@ -85,7 +86,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       }),
       path: "/subscriptions/{guid}",
       middleware: writeJson,
-      request: { params, body: { required: true, content: { "application/json": { schema: SubscriptionUpdate } } } },
+      request: { params, ...sentBody(SubscriptionUpdate) },
       responses: {
         200: jsonBody("The fields of the request, as they are now", PatchedSubscription),
         ...describeErrors("unauthorized", "not_found", "invalid", "too_large"),
