@@ -10,12 +10,12 @@ type Page = Place & { limit: number };
 
 const ofUser = (db: Kysely<Schema>, p: Owner) => db.selectFrom("plays").where("plays.user_id", "in", [p.user_id]);
 
-// As rows, because many plays can have begun at one time.
+// As rows, because many plays can have begun at one time. SQLite searches by the first bound that it can, and of casts by the
+// first column only; PostgreSQL counts on the plain bounds.
 const before = (db: Kysely<Schema>, p: Place) =>
   ofUser(db, p)
-    .where(sql<boolean>`(plays.begun_at, plays.id) < (${bigint(p.begun_at)}, ${bigint(p.id)})`)
+    .where(sql<boolean>`(plays.begun_at, plays.id) < (${p.begun_at}, ${p.id})`)
     .where("plays.begun_at", "<=", p.begun_at)
-    .where("plays.begun_at", ">=", LOWEST)
     .orderBy("plays.begun_at", "desc")
     .orderBy("plays.id", "desc");
 
@@ -42,14 +42,18 @@ const ENTRY = [
 
 /** The begin of the play that comes `skip` plays after a place. */
 export const findPlace = statement((db, p: Place & { skip: number }) =>
-  before(db, p).select(["plays.begun_at", "plays.id"]).limit(sql.lit(1)).offset(limitTo(p.skip)),
+  before(db, p)
+    .select(["plays.begun_at", "plays.id"])
+    .where("plays.begun_at", ">=", LOWEST)
+    .limit(sql.lit(1))
+    .offset(limitTo(p.skip)),
 );
 
 type Filtered = Page & { from: number; from_id: number; podcast: number; by: string };
 
 const filtered = (db: Kysely<Schema>, p: Filtered) =>
   withEpisodes(before(db, p))
-    .where(sql<boolean>`(plays.begun_at, plays.id) >= (${bigint(p.from)}, ${bigint(p.from_id)})`)
+    .where(sql<boolean>`(plays.begun_at, plays.id) >= (${p.from}, ${p.from_id})`)
     .where("plays.begun_at", ">=", p.from)
     .where(sql<boolean>`${bigint(p.podcast)} in (0, +episodes.podcast)`)
     .where(sql<boolean>`(cast(${p.by} as text) = '' or cast(${p.by} as text) in (actor_id, actor_label, actor_device))`)
