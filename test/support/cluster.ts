@@ -1,5 +1,5 @@
 // Several server processes on one database, and clients that use all of them.
-import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, openApp } from "../../src/app.ts";
@@ -10,7 +10,7 @@ import { issueToken } from "../../src/services/tokens.ts";
 import { createUser } from "../../src/services/users.ts";
 import { walkPages } from "./pages.ts";
 import { PROGRAM } from "./program.ts";
-import { track } from "./start-server.ts";
+import { addressIn, track } from "./start-server.ts";
 
 export interface Process {
   pid: number;
@@ -34,23 +34,15 @@ export async function startProcess(settings: Settings): Promise<Process> {
   const command = [...PROGRAM, "serve", "--port=0", ...flags];
   // To a file, because a pipe that is not read fills up.
   const file = join(tmpdir(), `podkeep-serve-${crypto.randomUUID()}.log`);
-  const log = openSync(file, "a");
+  const log = Bun.file(file);
   const child = track(Bun.spawn(command, { stdout: log, stderr: log }));
-  closeSync(log);
-  for (;;) {
-    const printed = readFileSync(file, "utf8");
-    const address = /listens on (http:[^,\s]+)/.exec(printed)?.[1];
-    if (child.exitCode !== null) throw new Error(printed);
-    if (!address) await Bun.sleep(10);
-    else {
-      const kill = async () => {
-        child.kill("SIGKILL");
-        await child.exited;
-        rmSync(file, { force: true });
-      };
-      return { pid: child.pid, address, kill };
-    }
-  }
+  const address = await addressIn(() => readFileSync(file, "utf8"), child);
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await child.exited;
+    rmSync(file, { force: true });
+  };
+  return { pid: child.pid, address, kill };
 }
 
 export async function startCluster(size: number, settings: Settings): Promise<Cluster> {

@@ -140,7 +140,8 @@ export function track<Child extends Subprocess>(child: Child): Child {
   return child;
 }
 
-async function addressIn(log: () => string, child: Subprocess): Promise<string> {
+/** The address of a server that starts, once its log says it. @throws Error if the server ends before */
+export async function addressIn(log: () => string, child: Subprocess): Promise<string> {
   for (;;) {
     const url = /listens on (http:[^\s",]+)/.exec(log())?.[1];
     if (url) return url;
