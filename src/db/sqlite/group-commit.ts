@@ -1,6 +1,6 @@
 // Group commit: write transactions that wait share one commit, and so one fsync (P7).
 import { inDoubt } from "../../errors.ts";
-import { LONGEST_TURN, nextTurn } from "../../turns.ts";
+import { LONGEST_TURN, nextTurn, takeTurns } from "../../turns.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
 
@@ -74,14 +74,17 @@ export class GroupWriter {
   }
 
   async #work(): Promise<void> {
+    const giveTurn = takeTurns();
+    let isUndone = false;
     do {
-      await nextTurn();
-      await this.#runGroup();
+      await (isUndone ? giveTurn() : nextTurn());
+      isUndone = await this.#runGroup();
     } while (this.#queue.length > 0);
     this.#loop = null;
   }
 
-  async #runGroup(): Promise<void> {
+  /** @returns true if it was undone, as when its first job fails: without a commit, the next one needs no turn before it */
+  async #runGroup(): Promise<boolean> {
     const outcomes: Outcome[] = [];
     try {
       this.options.refuse();
@@ -89,7 +92,7 @@ export class GroupWriter {
     } catch (error) {
       const failure = this.connection.translate(error);
       for (const job of this.#queue.splice(0)) job.reject(failure);
-      return;
+      return false;
     }
     let turn = performance.now();
     const end = turn + LONGEST_GROUP;
@@ -114,10 +117,11 @@ export class GroupWriter {
       outcomes.push(outcome);
       if (!this.connection.inTransaction) {
         this.#groupLost(outcomes);
-        return;
+        return true;
       }
     }
     this.#commit(outcomes);
+    return false;
   }
 
   /** Takes the job that is next. One of a large request begins a group, after one group of others that wait. */

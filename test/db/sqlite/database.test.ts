@@ -131,6 +131,23 @@ describe("writes that share a commit", () => {
     expect(runs).toEqual({ long: 2, failing: 2 });
   });
 
+  test("of which many fail don't keep those behind them waiting for a turn of each", async () => {
+    const { database } = server.app;
+    const failing = Array.from({ length: 300 }, () => database.write(() => Promise.reject(new Error("failed")), 1));
+    const failed = Promise.allSettled(failing);
+    let turns = 0;
+    let isDone = false;
+    const count = () => {
+      turns++;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    await database.write(async () => {}, 2);
+    isDone = true;
+    expect(turns).toBeLessThan(failing.length);
+    expect(new Set((await failed).map(({ status }) => status))).toEqual(new Set(["rejected"]));
+  });
+
   describe("beside parts of another user's large request", () => {
     const [large, other] = [1, 2];
     let parts: string[] = [];
