@@ -38,6 +38,7 @@ const COMMON = [
   "src/repeat.ts",
   "src/replace-file.ts",
   "src/retry-after.ts",
+  "src/rounds.ts",
   "src/slots.ts",
   "src/turns.ts",
   "src/version.ts",

@@ -1,5 +1,6 @@
 // Group commit: write transactions that wait share one commit, and so one fsync (P7).
 import { inDoubt } from "../../errors.ts";
+import { Rounds } from "../../rounds.ts";
 import { LONGEST_TURN, nextTurn, takeTurns } from "../../turns.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
@@ -21,8 +22,8 @@ interface GroupOptions {
 type Count = () => void;
 
 interface Job {
-  /** Whose data it changes; undefined for several users. */
-  user: number | undefined;
+  /** The user whose data it changes; undefined for several. */
+  owner: number | undefined;
   /** Whether a group ended while it waited. */
   waited: boolean;
   run(count: Count): Promise<unknown>;
@@ -46,7 +47,7 @@ const LARGE = 2;
 
 /** Runs jobs in groups, each but the first in its own savepoint. */
 export class GroupWriter {
-  #queue: Job[] = [];
+  readonly #queue = new Rounds<Job>();
   /** How many of a user's last jobs took longer than a turn, as the parts of a large request do. */
   readonly #long = new Map<number | undefined, number>();
   #loop: Promise<void> | null = null;
@@ -59,7 +60,7 @@ export class GroupWriter {
   /** Resolves with the job's result after the commit that holds it. */
   run<T>(user: number | undefined, work: (count: Count) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ user, waited: false, run: work, resolve: (value) => resolve(value as T), reject });
+      this.#queue.add({ owner: user, waited: false, run: work, resolve: (value) => resolve(value as T), reject });
       this.#loop ??= this.#work();
     });
   }
@@ -91,7 +92,7 @@ export class GroupWriter {
       await retryWhileBusy(this.options.busy_timeout, () => this.connection.begin("begin immediate"));
     } catch (error) {
       const failure = this.connection.translate(error);
-      for (const job of this.#queue.splice(0)) job.reject(failure);
+      for (const job of this.#queue.takeAll()) job.reject(failure);
       return false;
     }
     let turn = performance.now();
@@ -109,11 +110,11 @@ export class GroupWriter {
       const begun = performance.now();
       const outcome = await (isFirst ? this.#runFirst(job) : this.#runNext(job));
       if (!outcome) {
-        this.#queue.unshift(job);
+        this.#queue.putBack([job]);
         break;
       }
-      if (performance.now() - begun < LONGEST_TURN) this.#long.delete(job.user);
-      else this.#long.set(job.user, (this.#long.get(job.user) ?? 0) + 1);
+      if (performance.now() - begun < LONGEST_TURN) this.#long.delete(job.owner);
+      else this.#long.set(job.owner, (this.#long.get(job.owner) ?? 0) + 1);
       outcomes.push(outcome);
       if (!this.connection.inTransaction) {
         this.#groupLost(outcomes);
@@ -126,12 +127,9 @@ export class GroupWriter {
 
   /** Takes the job that is next. One of a large request begins a group, after one group of others that wait. */
   #take(isFirst: boolean): Job | undefined {
-    const isSmall = ({ user }: Job) => (this.#long.get(user) ?? 0) < LARGE;
-    const next = isFirst
-      ? (this.#queue.find(({ waited }) => waited) ?? this.#queue.find(isSmall) ?? this.#queue[0])
-      : this.#queue.find(isSmall);
-    if (next) this.#queue.splice(this.#queue.indexOf(next), 1);
-    return next;
+    const queue = this.#queue;
+    const isSmall = ({ owner }: Job) => (this.#long.get(owner) ?? 0) < LARGE;
+    return isFirst ? (queue.take(({ waited }) => waited) ?? queue.take(isSmall) ?? queue.take()) : queue.take(isSmall);
   }
 
   // Without a savepoint: if it fails, the transaction has nothing else.
@@ -208,13 +206,15 @@ export class GroupWriter {
   #groupLost(outcomes: Outcome[]): void {
     const last = outcomes.pop();
     if (last && "error" in last) last.job.reject(this.connection.translate(last.error));
-    this.#queue.unshift(...outcomes.map((outcome) => outcome.job));
+    this.#queue.putBack(outcomes.map((outcome) => outcome.job));
     this.#end();
   }
 
   // Before jobs are answered: the next part of a large request, which comes then, has not waited yet.
   #end(): void {
-    for (const job of this.#queue) job.waited = true;
+    this.#queue.forEach((job) => {
+      job.waited = true;
+    });
     this.options.ended();
   }
 }

@@ -148,6 +148,15 @@ describe("writes that share a commit", () => {
     expect(new Set((await failed).map(({ status }) => status))).toEqual(new Set(["rejected"]));
   });
 
+  test("of which other users have many don't keep one waiting for all of them", async () => {
+    const written: string[] = [];
+    const write = (name: string, user: number) => server.app.database.write(async () => void written.push(name), user);
+    const many = [1, 2].flatMap((user) => Array.from({ length: 100 }, (_, n) => write(`${user}: ${n}`, user)));
+    await Promise.all([...many, write("one", 3)]);
+    expect(written.slice(0, 5)).toEqual(["1: 0", "2: 0", "one", "1: 1", "2: 1"]);
+    expect(written).toHaveLength(201);
+  });
+
   describe("beside parts of another user's large request", () => {
     const [large, other] = [1, 2];
     let parts: string[] = [];
