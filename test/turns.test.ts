@@ -23,7 +23,7 @@ test("others get turns while a long list is mapped, and the result is in its ord
 test("requests of one turn run together, before work that gives others a turn goes on", async () => {
   const steps: string[] = [];
   const request = async (name: string) => {
-    await beginTogether();
+    await beginTogether("");
     steps.push(`${name} begins`);
     await null;
     steps.push(`${name} ends`);
@@ -39,11 +39,35 @@ test("of many requests that arrive together, only some are in memory side by sid
   let running = 0;
   let most = 0;
   const request = async () => {
-    await beginTogether();
+    await beginTogether("");
     most = Math.max(most, ++running);
     for (let step = 0; step < 5; step++) await null;
     running--;
   };
   await Promise.all(Array.from({ length: 100 }, request));
   expect(most).toBe(16);
+});
+
+test("many requests that arrive together begin in their order, and others get turns before all have begun", async () => {
+  const begun: number[] = [];
+  const request = async (n: number) => {
+    await beginTogether("");
+    begun.push(n);
+    const end = performance.now() + LONGEST_TURN / 10;
+    while (performance.now() < end);
+  };
+  const count = 100;
+  const requests = Array.from({ length: count }, (_, n) => request(n));
+  await nextTurn();
+  expect(begun.length).toBeLessThan(count);
+  await Promise.all(requests);
+  expect(begun).toEqual([...Array(count).keys()]);
+});
+
+test("requests of which one owner has many don't keep another's waiting for all of them", async () => {
+  const begun: string[] = [];
+  const request = (owner: string) => beginTogether(owner).then(() => begun.push(owner));
+  await Promise.all([...Array.from({ length: 100 }, () => request("a")), request("b")]);
+  expect(begun.slice(0, 3)).toEqual(["a", "b", "a"]);
+  expect(begun).toHaveLength(101);
 });

@@ -105,6 +105,9 @@ function compileSoon(): void {
   setTimeout(() => Bun.unsafe.setJITPolicy(1), STARTING).unref();
 }
 
+/** Characters of a credential that no two have in common. */
+const DISTINCT = 24;
+
 interface Opened {
   app: App;
   http: Http;
@@ -112,10 +115,14 @@ interface Opened {
 
 function listenForApps({ host, port }: Config, opened: Promise<Opened>): Promise<Server<undefined>> {
   return listen({ host, port, flag: "--port" }, async (request, connection) => {
-    await beginTogether();
+    await beginTogether(credentialOf(request));
     return (await opened).http.fetch(request, connection);
   });
 }
+
+/** The end of a request's credential, which tells whose it is: its beginning can be written in many ways, and be long. */
+const credentialOf = ({ headers }: Request) =>
+  (headers.get("authorization") ?? headers.get("cookie") ?? "").slice(-DISTINCT);
 
 function listenForMetrics(
   { metrics_listen = "" }: Config,
