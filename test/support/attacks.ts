@@ -2,6 +2,7 @@
 
 import { connect, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
+import { basicAuth } from "./basic-auth.ts";
 import { WAIT } from "./patience.ts";
 import { playOf } from "./play.ts";
 
@@ -124,6 +125,47 @@ const unread: Attack[] = [
   run: (target) => {
     const signed = head.replace("TOKEN", target.tokens[0] ?? "");
     return many(200, () => pour(target, { head: signed, chunks: megabyte, times: 2, ends: false }));
+  },
+}));
+
+/** While a password is verified, the runtime keeps a megabyte of the body. */
+const guessed: Attack[] = [
+  "PUT /subscriptions/USER/phone.txt HTTP/1.1\r\n",
+  "POST /index.php/apps/gpoddersync/subscription_change/create HTTP/1.1\r\n",
+].map((head) => ({
+  what: `wrong passwords of many names, with bodies of 5 MB: ${head.split(" HTTP")[0]}`,
+  run: (target) =>
+    many(400, () => {
+      const name = crypto.randomUUID();
+      const { Authorization } = basicAuth(name, "wrong");
+      const signed = `${head.replace("USER", name)}Authorization: ${Authorization}\r\n`;
+      return pour(target, { head: signed, chunks: largest, times: 1, ends: false });
+    }),
+}));
+
+/** Sends a request again after each response, as long as attacks are held. */
+async function repeat({ url }: Target, request: string): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const gone = Promise.withResolvers<void>();
+  socket.on("error", () => gone.resolve());
+  socket.on("close", () => gone.resolve());
+  socket.on("data", () => socket.write(request));
+  socket.write(request);
+  const limit = setTimeout(() => gone.resolve(), HELD);
+  await gone.promise;
+  clearTimeout(limit);
+  socket.destroy();
+}
+
+const crowds: Attack[] = [
+  "GET /v1/subscriptions?since=2030-01-01T00:00:00Z HTTP/1.1\r\n",
+  "DELETE /v1/subscriptions/00000000-0000-4000-8000-000000000000 HTTP/1.1\r\n",
+].map((head) => ({
+  what: `900 connections of one token: ${head.split(" HTTP")[0]}`,
+  run: (target) => {
+    const request = `${head}Host: podkeep.test\r\nAuthorization: Bearer ${target.tokens[0]}\r\n\r\n`;
+    return many(900, () => repeat(target, request));
   },
 }));
 
@@ -292,6 +334,6 @@ const feeds: Attack = {
 };
 
 export const ATTACKS: Attack[] = [
-  ...[...refused, ...stopped, ...held, ...unread, tooLarge, ...crumbled, ...wrong],
+  ...[...refused, ...stopped, ...held, ...unread, ...guessed, ...crowds, tooLarge, ...crumbled, ...wrong],
   ...[slashes, ...plays, ...forms, brackets, hashes, feeds],
 ];
