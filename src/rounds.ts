@@ -2,41 +2,50 @@
 
 /** A queue in rounds, each with one item of each owner: what one has many of keeps no other waiting. */
 export class Rounds<Item extends { readonly owner: unknown }> {
-  #waiting: { item: Item; round: number }[] = [];
-  /** That of the last item that was taken. */
-  #round = 0;
+  /** By owner, the one whose turn is next first. */
+  readonly #queues = new Map<Item["owner"], Item[]>();
+  #length = 0;
 
   get length(): number {
-    return this.#waiting.length;
+    return this.#length;
   }
 
-  /** Adds an item to the round after its owner's last one. */
+  /** Adds an item behind its owner's others. */
   add(item: Item): void {
-    const before = this.#waiting.findLast((other) => other.item.owner === item.owner);
-    const round = (before?.round ?? this.#round) + 1;
-    this.#waiting.splice(this.#waiting.findLastIndex((other) => other.round <= round) + 1, 0, { item, round });
+    const queue = this.#queues.get(item.owner);
+    if (queue) queue.push(item);
+    else this.#queues.set(item.owner, [item]);
+    this.#length++;
   }
 
-  /** Takes the next item, of those that pass a test. */
-  take(test: (item: Item) => boolean = () => true): Item | undefined {
-    const index = this.#waiting.findIndex(({ item }) => test(item));
-    const [next] = index < 0 ? [] : this.#waiting.splice(index, 1);
-    if (!next) return;
-    this.#round = next.round;
-    return next.item;
+  /** Takes the next item. @param test which owners' turn it may be, by the first item of each */
+  take(test: (first: Item) => boolean = () => true): Item | undefined {
+    for (const [owner, queue] of this.#queues) {
+      const [first] = queue;
+      if (!first || !test(first)) continue;
+      queue.shift();
+      this.#length--;
+      this.#queues.delete(owner);
+      if (queue.length > 0) this.#queues.set(owner, queue);
+      return first;
+    }
+    return undefined;
   }
 
-  /** Takes all, in their order. */
+  /** Takes all, those of each owner in their order. */
   takeAll(): Item[] {
-    return this.#waiting.splice(0).map(({ item }) => item);
+    const all = [...this.#queues.values()].flat();
+    this.#queues.clear();
+    this.#length = 0;
+    return all;
   }
 
   /** Puts back what was taken, before all others. */
   putBack(items: Item[]): void {
-    this.#waiting.unshift(...items.map((item) => ({ item, round: this.#round })));
+    for (const item of [...items, ...this.takeAll()]) this.add(item);
   }
 
   forEach(act: (item: Item) => void): void {
-    for (const { item } of this.#waiting) act(item);
+    for (const queue of this.#queues.values()) queue.forEach(act);
   }
 }

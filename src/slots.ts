@@ -1,9 +1,9 @@
 // Jobs of which a few run at a time.
+import { Rounds } from "./rounds.ts";
 
 /** Runs up to `most` jobs at a time; the others wait, those of one user in their order, and users in turn. */
 export class Slots {
-  /** By user, the one whose turn is next first. */
-  readonly #waiting = new Map<number, (() => void)[]>();
+  readonly #waiting = new Rounds<{ owner: number; begin(): void }>();
   /** How many run, by user. */
   readonly #running = new Map<number, number>();
   #left: number;
@@ -18,13 +18,13 @@ export class Slots {
 
   /** Number of jobs that have not begun. */
   get waiting(): number {
-    return this.#waiting.values().reduce((sum, { length }) => sum + length, 0);
+    return this.#waiting.length;
   }
 
   /** @param user whose job it is; all without one are one user's */
   async run<T>(job: () => Promise<T>, user = 0): Promise<T> {
     if (this.mayBegin(user)) this.#begin(user);
-    else await new Promise<void>((resolve) => this.#wait(user, resolve));
+    else await new Promise<void>((begin) => this.#waiting.add({ owner: user, begin }));
     try {
       return await job();
     } finally {
@@ -50,19 +50,10 @@ export class Slots {
     else this.#running.delete(user);
   }
 
-  #wait(user: number, begin: () => void): void {
-    const jobs = this.#waiting.get(user);
-    if (jobs) jobs.push(begin);
-    else this.#waiting.set(user, [begin]);
-  }
-
   #beginNext(): void {
-    const next = this.#waiting.entries().find(([user]) => this.mayBegin(user));
+    const next = this.#waiting.take(({ owner }) => this.mayBegin(owner));
     if (!next) return;
-    const [user, jobs] = next;
-    this.#begin(user);
-    jobs.shift()?.();
-    this.#waiting.delete(user);
-    if (jobs.length > 0) this.#waiting.set(user, jobs);
+    this.#begin(next.owner);
+    next.begin();
   }
 }
