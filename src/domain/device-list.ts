@@ -145,6 +145,26 @@ export function changesFor(
   return { add, remove: habits.removesOthers ? [] : remove };
 }
 
+/** Finds what a client may skip, taking it for another feed that the same response removes: the next one has it again. */
+export function repeat(
+  window: SyncPosition,
+  listings: readonly Listing[],
+  holdings: Holdings,
+  spellings: ClientSpellings,
+  habits: Habits,
+): Omit<Holding, "resend_at">[] {
+  if (!habits.skipsSimilar) return [];
+  // Not of another spelling, which a repetition removes again: two feeds would repeat each other for ever.
+  const removes = listings.some(
+    (one) => !isListed(one) && changesFor(window, [one], holdings, spellings, habits).remove.length > 0,
+  );
+  return listings.flatMap((listing) => {
+    const holding = holdings.get(listing.feed);
+    if (!removes || !isListed(listing) || !isSent(window, listing, holding)) return [];
+    return { ...UNREPORTED, ...holding, feed: listing.feed, feed_url: heldUrl(listing, holding, spellings) };
+  });
+}
+
 /**
  * What a client reports by asking for everything again: it holds what was on the list when it last knew the list, and
  * uploads all of that.

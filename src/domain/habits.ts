@@ -26,6 +26,8 @@ export interface Habits {
   queuesTaps: boolean;
   /** Whether URLs that differ in the scheme alone are one feed to the app. */
   ignoresScheme: boolean;
+  /** Whether the app skips a feed that it takes for one that it has, also if the same response removes that. */
+  skipsSimilar: boolean;
   /** Whether the app follows a feed's redirect to https and holds the new URL without reporting it. */
   followsRedirects: boolean;
   /** Whether the app removes another feed in place of one that it is sent. */
@@ -88,6 +90,7 @@ export const NO_HABITS: Habits = {
   sendsFirst: false,
   queuesTaps: false,
   ignoresScheme: true,
+  skipsSimilar: false,
   followsRedirects: false,
   removesOthers: false,
   // What it was sent otherwise, it may not have kept: to send a change twice is better than never.

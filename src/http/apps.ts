@@ -34,6 +34,8 @@ const ANTENNAPOD: Row = {
   reportsAll: true,
   // SynchronizationQueueStorage, enqueueFeedAdded: queues what is added, and takes its removal off the queue.
   reportsNews: true,
+  // SyncService, syncSubscriptions: compares with its list of before, loosely, and by where URLs redirect to.
+  skipsSimilar: true,
   // FeedUpdateWorker: changes the URL of a feed that is redirected for good, and posts no event.
   followsRedirects: true,
   // SyncService: keeps the timestamp of the response to its upload.
@@ -109,6 +111,8 @@ const APPS: Record<string, Row> = {
     reportsAll: true,
     // sync.cpp, storeAddFeedAction: queues what its user adds.
     reportsNews: true,
+    // syncjob.cpp, syncSubscriptions: feedExists() compares decoded URLs, before it removes any.
+    skipsSimilar: true,
     // sync.cpp: keeps the timestamp, and adds one.
     clock: "server",
     addsOne: true,

@@ -12,6 +12,7 @@ import {
   type Listing,
   lacks,
   leftListing,
+  repeat,
 } from "../domain/device-list.ts";
 import { hashFeedUrl, isSafeAddress } from "../domain/feed-url.ts";
 import { NO_HABITS } from "../domain/habits.ts";
@@ -94,16 +95,19 @@ async function findChanges(tx: Tx, user_id: number, cursor: ClientCursor, window
   const write = async (urls: string[]) =>
     (await mapInTurns(urls, (url) => (isSafeAddress(url) ? writeFor(url, habits.spelling) : []))).flat();
   const [add, remove] = [await write(changes.add), await write(changes.remove)];
+  const repeated = repeat(window, [...listings.values()], holdings, spellings, habits);
   // From nothing, it asks for its episodes in the same way.
   const lacked = since === 0 ? [] : [...listings.values()].filter((one) => lacks(window, one, holdings.get(one.feed)));
   return {
     add,
     remove,
     isNews: add.length + remove.length > 0,
-    mustKeep: assumed.length > 0,
+    mustKeep: assumed.length + repeated.length > 0,
     keep: async (user: UserTx) => {
       if (!client) return;
       await keepHoldings(user, client, assumed);
+      const resent = repeated.map((one) => ({ ...one, resend_at: user.nextTimestamp() }));
+      await keepHoldings(user, client, resent);
       await renewForClient(user, client.id, lacked);
     },
   };

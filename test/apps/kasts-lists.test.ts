@@ -1,6 +1,6 @@
 // Kasts, which uploads all that it has when it has asked for everything.
 import { expect, test } from "bun:test";
-import { addElsewhere, askAs, FEED, openForEach } from "./phone.ts";
+import { addElsewhere, askAs, FEED, moveElsewhere, openForEach } from "./phone.ts";
 
 const CHANGES = "/api/2/subscriptions/ann/laptop.json";
 const OTHER = "/api/2/subscriptions/ann/other.json";
@@ -17,4 +17,18 @@ test("what is removed elsewhere during a full sync of Kasts stays removed", asyn
   const { timestamp } = await kasts("POST", CHANGES, { add: [FEED], remove: [] });
   expect((await other("GET", `${OTHER}?since=0`)).add).toEqual([]);
   expect((await kasts("GET", `${CHANGES}?since=${timestamp + 1}`)).remove).toEqual([FEED]);
+});
+
+test("a podcast that moves to its URL with a letter decoded comes back to Kasts, which skips and removes it", async () => {
+  const [kasts, other] = [askAs("Kasts/26.04"), askAs("Elsewhere/1")];
+  await other("POST", OTHER, { add: ["https://feeds.example/%7Eann"], remove: [] });
+  const { timestamp } = await kasts("GET", `${CHANGES}?since=0`);
+  const url = "https://feeds.example/~ann";
+  await moveElsewhere(url);
+  const moved = await kasts("GET", `${CHANGES}?since=${timestamp + 1}`);
+  // syncjob.cpp, syncSubscriptions: feedExists() asks for decoded URLs, before any is removed.
+  expect(moved).toMatchObject({ add: [url], remove: [url] });
+  const next = await kasts("GET", `${CHANGES}?since=${moved.timestamp + 1}`);
+  expect(next).toMatchObject({ add: [url], remove: [] });
+  expect(await kasts("GET", `${CHANGES}?since=${next.timestamp + 1}`)).toMatchObject({ add: [], remove: [] });
 });

@@ -63,3 +63,12 @@ export async function addElsewhere(name = "ann"): Promise<void> {
   await send("POST", `/api/2/subscriptions/${device}/other.json`, {}, JSON.stringify({ add: [FEED], remove: [] }));
   await send("POST", `/api/2/episodes/${device}.json`, {}, JSON.stringify([played(42)]));
 }
+
+/** Moves the only podcast as an Open Podcast API app does. */
+export async function moveElsewhere(new_feed_url: string): Promise<void> {
+  server.clock.advance(60_000);
+  const send = openAs({ Authorization: `Bearer ${server.token}`, "Content-Type": "application/json" });
+  const [one] = (await send("GET", "/subscriptions")).body.subscriptions;
+  const moved = await send("PATCH", `/subscriptions/${one.guid}`, {}, JSON.stringify({ new_feed_url }));
+  expect(moved.status).toBe(200);
+}

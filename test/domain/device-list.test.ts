@@ -7,7 +7,16 @@ import { appNamed } from "../../src/http/apps.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { STORIES } from "./device-stories.ts";
 import { RULES, type Rules, Server } from "./device-sync.ts";
-import { comparingWorld, olderWorld, play, scriptWorld, startingWorld, type World, world } from "./device-world.ts";
+import {
+  comparingWorld,
+  olderWorld,
+  play,
+  scriptWorld,
+  similarWorld,
+  startingWorld,
+  type World,
+  world,
+} from "./device-world.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -26,6 +35,7 @@ const explore = (rules: Rules, parameters: fc.Parameters<[World]>, worlds = worl
 test.each([
   ["app", world],
   ["app whose server is restored from an older backup", olderWorld],
+  ["app that skips similar URLs", similarWorld],
   ["script", scriptWorld],
   ["app that sends first", startingWorld],
   ["app that compares lists", comparingWorld],
@@ -226,5 +236,11 @@ for (const [name, rules] of Object.entries(broken)) {
 test("the simulation notices when what a script has read in a whole list is not known", async () => {
   const rules = { ...RULES, countsLists: false };
   const { failed } = await explore(rules, { numRuns: 60_000, endOnFailure: true, seed: 8 }, scriptWorld);
+  expect(failed).toBe(true);
+});
+
+test("the simulation notices when what an app skips is not sent again", async () => {
+  const rules = { ...RULES, repeat: () => [] };
+  const { failed } = await explore(rules, { numRuns: 60_000, endOnFailure: true, seed: 2 }, similarWorld);
   expect(failed).toBe(true);
 });

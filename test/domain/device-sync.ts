@@ -6,6 +6,7 @@ import {
   type Holding,
   heldUrl,
   type Listing,
+  repeat,
 } from "../../src/domain/device-list.ts";
 import type { Habits } from "../../src/domain/habits.ts";
 import { addedIn, hear, type Report, reportsOf, settle } from "../../src/domain/reports.ts";
@@ -30,6 +31,7 @@ export const RULES = {
   openWindow,
   knowledgeOf,
   settle,
+  repeat,
   /** Whether former URLs of subscriptions are sent. */
   sendsLeft: true,
   /** Whether clients keep the spelling that they received when the subscription takes another one. */
@@ -366,6 +368,8 @@ export class Server implements SyncServer {
     }
     const window = { ...opened, start: sentFrom(opened, habits) };
     const { add, remove } = this.rules.changesFor(window, listings, holdings, spellings, habits);
+    for (const one of this.rules.repeat(window, listings, holdings, spellings, habits))
+      holdings.set(one.feed, { ...one, resend_at: this.stamp() });
     const write = (feed_url: string) => writeFor(feed_url, habits.spelling);
     return { add: add.map(write), remove: remove.map(write), timestamp: opened.given };
   }
@@ -492,13 +496,17 @@ export const protocolOf = (name: string) =>
 export const appOf = (name: string) => appNamed(PRODUCTS[kindOf(name)], protocolOf(name));
 export const habitsOf = (name: string): Habits => appOf(name).habits;
 
+/** As AntennaPod's UrlChecker.urlEquals(), as far as the URLs of the worlds differ. */
+const isLoosely = (a: string, b: string) => looselyOf(a) === looselyOf(b);
+const looselyOf = (url: string) => url.replace(/^https?:/, "").replace(/\/$/, "");
+
 /** How an app decides that two URLs are one feed when it receives one to add. */
 const sameFeed: Record<Kind, (a: string, b: string) => boolean> = {
-  antennapod: (a, b) => a.replace(/^https?:/, "") === b.replace(/^https?:/, ""),
+  antennapod: isLoosely,
   kasts: (a, b) => a.replace(/^https?:/, "") === b.replace(/^https?:/, ""),
   gpodder: (a, b) => a === b,
   pinepods: (a, b) => a === b,
-  nextcloud: (a, b) => a.replace(/^https?:/, "") === b.replace(/^https?:/, ""),
+  nextcloud: isLoosely,
   script: (a, b) => a === b,
   rhythmbox: (a, b) => a === b,
   desktop: (a, b) => a === b,
@@ -870,9 +878,15 @@ export class Device {
     return { add, remove };
   }
 
+  /** Whether it takes each feed that it is sent for one that the same response removes, as far as its app mistakes feeds so. */
+  takesForRemoved = false;
+
   private apply(add: string[], remove: string[]): void {
     const { keepsOwn } = this;
-    for (const url of add) {
+    const added = new Set(add.map(feedOf));
+    const loses = remove.some((url) => this.urls.has(url) && !added.has(feedOf(url)));
+    const skips = this.takesForRemoved && this.habits.skipsSimilar && loses;
+    for (const url of skips ? [] : add) {
       if (keepsOwn && this.removed.has(url)) continue;
       if (![...this.urls].some((held) => sameFeed[this.kind](held, url))) this.urls.add(url);
     }
