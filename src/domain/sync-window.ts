@@ -134,6 +134,13 @@ export function knowledgeOf(last: SyncPosition | null, listReadAt: Millis, habit
   };
 }
 
+/**
+ * Whether a client that uploads plays may have asked for all of them just before. Who asks before each upload has asked, and
+ * if nothing says for what, it may be its first sync.
+ */
+export const asksForAll = (last: SyncPosition | null, { movesOnceUploaded }: Habits): boolean =>
+  last ? last.since === 0 : movesOnceUploaded;
+
 /** Finds until when a client knew all plays when it did those that it uploads, by its last GET; 0 if that is not known. */
 export function playsKnownUntil(last: SyncPosition | null, { movesOnceUploaded, playsAfterGet }: Habits): Millis {
   if (!last) return 0;

@@ -1,7 +1,7 @@
 // Uploads of episode actions: which episodes they name, and what they change.
 import { type Arrival, type EpisodeAction, understandAction } from "../domain/episode-actions.ts";
 import { EpisodeSet, isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../domain/episode-set.ts";
-import { endOf, givenToUnknown, playsKnownUntil } from "../domain/sync-window.ts";
+import { asksForAll, endOf, givenToUnknown, playsKnownUntil } from "../domain/sync-window.ts";
 import { findPodcastsByUrl } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { columnOf, rowsOf } from "../store/rows.ts";
@@ -75,7 +75,7 @@ async function beginUpload(user: UserTx, client: Client | null, now: number) {
     knewUntil: client ? playsKnownUntil(last, client.habits) : 0,
     marksStart: client?.habits.marksStart === true,
     finishesAgain: client?.habits.finishesAgain === true,
-    sendsAll: last?.since === 0 && client?.habits.marksAll === true,
+    sendsAll: client?.habits.marksAll === true && asksForAll(last, client.habits),
   };
   return { arrival, cursor };
 }

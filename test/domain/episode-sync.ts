@@ -9,7 +9,14 @@ import {
 } from "../../src/domain/episode-actions.ts";
 import { type Episode, EpisodeSet } from "../../src/domain/episode-set.ts";
 import { NO_HABITS } from "../../src/domain/habits.ts";
-import { endOf, givenToUnknown, keepsUpload, openWindow, type SyncPosition } from "../../src/domain/sync-window.ts";
+import {
+  asksForAll,
+  endOf,
+  givenToUnknown,
+  keepsUpload,
+  openWindow,
+  type SyncPosition,
+} from "../../src/domain/sync-window.ts";
 import { habitsOf, KINDS, type Kind, type Luck } from "./device-sync.ts";
 
 export const play = (position: number, more: Partial<EpisodeAction> = {}): EpisodeAction => ({
@@ -109,7 +116,7 @@ export class Server implements EpisodeServer {
       client: this.#numberOf(client),
       toldUntil: last ? endOf(last.given) : -1,
       knewUntil: habitsOf(client).movesOnceUploaded ? (last?.start ?? 0) : 0,
-      sendsAll: last?.since === 0 && habitsOf(client).marksAll,
+      sendsAll: habitsOf(client).marksAll && asksForAll(last ?? null, habitsOf(client)),
       finishesAgain: habitsOf(client).finishesAgain,
     };
     const set = new EpisodeSet(this.episodes, () => ++this.#ids);
