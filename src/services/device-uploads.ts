@@ -96,7 +96,7 @@ interface Begun {
   rest: Report[][];
   /** What changed after the client knew the list last, if a part needed it. */
   later: LaterChanges | null;
-  /** The user's clock before the first part. */
+  /** The user's clock when the upload began. */
   began: Millis;
   /** The user's clock after the part that was applied last. */
   clock: Millis;
@@ -125,21 +125,27 @@ async function applyInParts(
 ): Promise<Seconds> {
   const beginCursor = (user: UserTx) => ClientCursor.begin(user, client, "feeds", false, context.clock.now());
   const readParts = async (user: UserTx) => splitReports(user, await readReports(user));
-  let read: Report[][] | null = null;
+  const begin = (user: UserTx): Millis => {
+    const began = user.clock();
+    // What the client reports from now on is later, also if this upload changes nothing.
+    user.moveClock(began + 1);
+    return began;
+  };
+  let read: { parts: Report[][]; began: Millis } | null = null;
   if (size > FEW) {
-    // What reports mean depends on what a new client takes over.
-    await transact(context, actor, beginCursor);
+    const began = await transact(context, actor, async (user) => {
+      // What reports mean depends on what a new client takes over.
+      await beginCursor(user);
+      return begin(user);
+    });
     // Not in a transaction, for which other users would wait.
-    read = await rehearse(context, actor, readParts);
+    read = { parts: await rehearse(context, actor, readParts), began };
   }
   let begun: Begun = await transact(context, actor, async (user) => {
     const cursor = await beginCursor(user);
-    const [first = [], ...rest] = read ?? (await readParts(user));
-    const began = user.clock();
-    const begun = await applyPart(context, user, { cursor, habits, rest, later: null, began, clock: 0 }, first);
-    // What the client reports between parts is later, also if this one changed nothing.
-    if (rest.length > 0) user.moveClock(began + 1);
-    return begun;
+    const [first = [], ...rest] = read?.parts ?? (await readParts(user));
+    const began = read?.began ?? (rest.length > 0 ? begin(user) : user.clock());
+    return applyPart(context, user, { cursor, habits, rest, later: null, began, clock: 0 }, first);
   });
   for (const part of begun.rest) {
     begun = await transact(context, actor, async (user) => {

@@ -284,10 +284,14 @@ test("what an app removes while it has no response to a large upload stays remov
   expect(await listOf(user)).toEqual(urls("new").slice(0, -1).sort());
 });
 
+const READ = 2;
+const BEGUN = 3;
 test.each([
-  ["a large upload", []],
-  ["one of what is there already", urls("new")],
-])("what an app removes on another server, while it has no response to %s, stays removed", async (_, before) => {
+  ["a large upload", [], BEGUN],
+  ["a large upload that is only read", [], READ],
+  ["one of what is there already", urls("new"), BEGUN],
+  ["one of what is there already, and only read,", urls("new"), READ],
+])("what an app removes on another server, while it has no response to %s, stays removed", async (_, before, at) => {
   // A server of its own: uploads of a user wait for each other on one server only.
   const second: typeof import("../../src/services/device-uploads.ts") = await import(
     `../../src/services/device-uploads.ts${"?server=2"}`
@@ -297,7 +301,7 @@ test.each([
   await uploadFeedChanges(podkeep.app, actor, client, { add: before, remove: [] });
   const [last = ""] = urls("new").slice(-1);
   const givesUp = beforeWrites(async (write) => {
-    if (write === 3) await second.uploadFeedChanges(podkeep.app, actor, client, { add: [], remove: [last] });
+    if (write === at) await second.uploadFeedChanges(podkeep.app, actor, client, { add: [], remove: [last] });
   });
   await uploadFeedChanges(givesUp, actor, client, { add: urls("new"), remove: [] });
   expect(await listOf(user)).toEqual(urls("new").slice(0, -1).sort());
