@@ -22,6 +22,8 @@ export interface Habits {
    * changes, or how its list differs once it has applied them.
    */
   sendsFirst: boolean;
+  /** Whether the app asks right after an upload, also if that failed; then it uploads the same again with its next sync. */
+  asksAnyway: boolean;
   /** Whether the app queues each tap, so that one upload may both add and remove a feed. */
   queuesTaps: boolean;
   /** Whether URLs that differ in the scheme alone are one feed to the app. */
@@ -88,6 +90,7 @@ export const NO_HABITS: Habits = {
   asksAll: false,
   reportsNews: false,
   sendsFirst: false,
+  asksAnyway: false,
   queuesTaps: false,
   ignoresScheme: true,
   skipsSimilar: false,

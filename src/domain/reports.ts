@@ -174,8 +174,9 @@ function wasQueued(
 function isRepetition(report: Report, received: string, known: Known): boolean {
   const { feed, feed_url, subscribed } = report;
   const { listings, holdings, last, knewUntil, habits, wasListed } = known;
-  if (!isReversed(report, known)) return false;
   const holding = holdings.get(feed);
+  if (holding?.reported === subscribed && mayLackResponse(listings.get(feed), holding, known)) return true;
+  if (!isReversed(report, known)) return false;
   const wasSo = wasListed.get(feed) === subscribed;
   // A device that starts from nothing knew nothing: all that it reported, it reported after that.
   const reported_at = holding?.reported_at ?? 0;
@@ -189,6 +190,13 @@ function isRepetition(report: Report, received: string, known: Known): boolean {
   const mayRepeat = habits.echoes !== "never" || (subscribed && isFullSync(last, habits));
   return mayRepeat && feed_url === received && !isOwn(listings.get(feed), holding) && wasSo;
 }
+
+/** Whether a client made a change that somebody has reversed, and asked right after its upload: it may have had no response. */
+const mayLackResponse = (
+  listing: Listing | undefined,
+  { reported, decided }: Holding,
+  { last, habits }: Known,
+): boolean => habits.asksAnyway && last !== null && (decided ?? 0) > last.start && isListed(listing) !== reported;
 
 /** Whether what a client adds may be an echo of what it received, with its positions. */
 function mayEcho(last: SyncPosition, listing: Listing, holding: Holding | undefined, { echoes }: Habits): boolean {

@@ -201,6 +201,8 @@ const APPS: Record<string, Row> = {
     reportsNews: true,
     // sync.py, set_actions.
     sendsFirst: true,
+    // subscription_update_cb.
+    asksAnyway: true,
     // find_feed_by_sync_url: finds podcasts by the exact URL.
     ignoresScheme: false,
     // sync.py, episode_actions_cb (run: 3.5.0).

@@ -802,14 +802,15 @@ export class Device {
     this.overridden = [];
     if (this.since === 0) for (const url of this.urls) this.added.add(url);
     this.postedBack = [...this.added].filter((url) => this.notTapped.has(url));
-    if (this.added.size + this.removed.size > 0) {
-      if (lost === "upload") return false;
+    if (this.added.size + this.removed.size > 0 && lost !== "upload") {
       await this.server.post(this.name, this.added, this.removed, this.habits);
-      if (lost === "post") return false;
     }
-    this.added = new Set();
-    this.removed = new Set();
-    this.notTapped.clear();
+    // Without a response, it uploads the same with the next sync.
+    if (lost !== "upload" && lost !== "post") {
+      this.added = new Set();
+      this.removed = new Set();
+      this.notTapped.clear();
+    }
     await between();
     const { add, remove, timestamp } = await this.server.get(this.name, this.since, this.habits);
     if (lost === "get") return false;
