@@ -123,6 +123,19 @@ describe.skipIf(!CAN_RUN)("real apps", () => {
     expect(await api("GET", `/subscriptions/${guid}`)).toMatchObject({ is_subscribed: true, subscription_changed });
   });
 
+  test("what its user does not select in gPodder's dialog is undone in all apps, as the guide says, and no later choice is", async () => {
+    await gpodder("desk", [
+      ["subscribe", A],
+      ["subscribe", B],
+    ]);
+    expect((await gpodder("laptop", [["cancel"]])).received).toHaveLength(2);
+    expect(await subscribed()).toEqual([]);
+    expect((await gpodder("desk", [["cancel"]])).received).toHaveLength(2);
+    expect(await subscribed()).toEqual([A, B]);
+    for (const device of ["laptop", "desk", "laptop", "desk"]) await gpodder(device);
+    expect(await subscribed()).toEqual([A, B]);
+  });
+
   test("a feed that gPodder added in another spelling comes to rest in that one", async () => {
     const mine = A.replace("https", "http");
     await api("POST", "/subscriptions", { subscriptions: [{ feed_url: A }] });

@@ -1,8 +1,8 @@
 """gPodder's own sync engine, without its windows: reads steps as JSON, prints what it received.
 
 Usage: gpodder_engine.py HOME SERVER USER PASSWORD DEVICE STEPS
-A step is ["subscribe", URL], ["unsubscribe", URL], ["play", PODCAST, EPISODE, POSITION, TOTAL], or ["close"]: what
-is accepted stays queued until the next run.
+A step is ["subscribe", URL], ["unsubscribe", URL], ["play", PODCAST, EPISODE, POSITION, TOTAL], ["close"]: what is
+accepted stays queued until the next run, or ["cancel"]: nothing of what is received is accepted.
 """
 import json
 import os
@@ -37,7 +37,7 @@ class Thing:
 
 
 client.create_device()
-closes = False
+closes = cancels = False
 for step, *values in json.loads(steps):
     if step == "subscribe":
         client.on_subscribe(values)
@@ -45,6 +45,8 @@ for step, *values in json.loads(steps):
         client.on_unsubscribe(values)
     elif step == "close":
         closes = True
+    elif step == "cancel":
+        cancels = True
     elif step == "play":
         podcast, episode, position, total = values
         channel = Thing(url=podcast)
@@ -52,10 +54,13 @@ for step, *values in json.loads(steps):
 client._worker_proc(forced=True)
 actions = list(client.get_received_actions())
 received = [[action.is_add, action.url] for action in actions]
-# What is accepted in the dialog of received changes is posted back.
-client.confirm_received_actions(actions)
-for action in actions:
-    (client.on_subscribe if action.is_add else client.on_unsubscribe)([action.url])
+# gtkui/main.py, execute_podcast_actions: what is accepted in the dialog of received changes is posted back.
+if cancels:
+    client.reject_received_actions(actions)
+else:
+    client.confirm_received_actions(actions)
+    for action in actions:
+        (client.on_subscribe if action.is_add else client.on_unsubscribe)([action.url])
 plays = [
     [action.podcast_url, action.episode_url, action.position, action.total]
     for action in client._store.load(my.ReceivedEpisodeAction)

@@ -66,6 +66,9 @@ const STEPS: Record<AppKind, Step[]> = {
       ],
     },
     { text: "Name the device, and close the window." },
+    {
+      text: "When gPodder shows the podcasts of your list, choose Select all, then Apply. What you leave out, gPodder removes in all your apps.",
+    },
   ],
   pinepods: [
     { text: "Open Settings, Podcast Sync Settings." },
