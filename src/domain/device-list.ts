@@ -1,7 +1,14 @@
 // The feed list of a device: what a GET sends of the user's subscriptions (docs/devices.md).
 import type { Habits } from "./habits.ts";
 import { isSubscribed } from "./history.ts";
-import { type FormerSpelling, inOtherScheme, withoutScheme, withSmallScheme } from "./spellings.ts";
+import {
+  type FormerSpelling,
+  inBothHosts,
+  inOtherScheme,
+  isDisplayed,
+  withoutScheme,
+  withSmallScheme,
+} from "./spellings.ts";
 import type { SubscriptionState } from "./subscription-state.ts";
 import { endOf, type Millis, type SyncPosition } from "./sync-window.ts";
 
@@ -108,8 +115,10 @@ function urlsToRemove(
 }
 
 /** A URL, and to what an app may have changed it without a report. */
-export const heldAs = (feed_url: string, { followsRedirects }: Habits): string[] =>
-  followsRedirects ? [feed_url, inOtherScheme(feed_url)] : [feed_url];
+export function heldAs(feed_url: string, { followsRedirects, spelling }: Habits): string[] {
+  if (followsRedirects) return [feed_url, inOtherScheme(feed_url)];
+  return isDisplayed(spelling) ? inBothHosts(feed_url) : [feed_url];
+}
 
 /**
  * Selects what a GET sends to a client, each feed in the client's own spelling.

@@ -1,21 +1,45 @@
 // Spellings: how an app writes a feed URL that it received.
+import { domainToASCII, domainToUnicode } from "node:url";
 import { withoutSlashesAtEnd } from "./feed-url.ts";
 
 /**
  * - `as sent`: exactly as it received it
- * - `displayed`: as Qt displays URLs: percent-encoded text is decoded, unless it would mean something else
+ * - `displayed`: as Qt displays URLs: percent-encoded text is decoded, unless it would mean something else, and the host
+ *   is in small letters
  * - `displayed, decoded`: the same, after it has decoded the whole text once
  * - `colons`: with `%3A` decoded
  */
 export type Spelling = "as sent" | "displayed" | "displayed, decoded" | "colons";
+
+/** Whether an app holds URLs as Qt displays them. */
+export const isDisplayed = (spelling: Spelling): boolean => spelling.startsWith("displayed");
 
 /** What QUrl::toString() leaves encoded: reserved characters of RFC 3986, the percent sign, control characters. */
 const KEPT = /[:/?#[\]@!$&'()*+,;=%\p{Cc}\ufffd]/u;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
+/** What is before a URL's host, the host, and the rest. */
+const PARTS = /^(https?:\/\/(?:[^/?#]*@)?)([^/?#:]*)(.*)$/is;
+
+/** The URL with its host written in another way. */
+const withHost = (feed_url: string, write: (host: string) => string): string =>
+  feed_url.replace(PARTS, (_, before: string, host: string, rest: string) => before + write(host) + rest);
+
+const INTERNATIONAL = /xn--|[^\0-\x7f]/i;
+
+/**
+ * The URL, and with an international host in letters and in ASCII (`xn--…`): which of them Qt displays depends on its
+ * version and on the domain.
+ */
+export function inBothHosts(feed_url: string): string[] {
+  const [, , host = ""] = PARTS.exec(feed_url) ?? [];
+  if (!INTERNATIONAL.test(host)) return [feed_url];
+  return [...new Set([feed_url, withHost(feed_url, domainToUnicode), withHost(feed_url, domainToASCII)])];
+}
+
 function display(feed_url: string): string {
-  return feed_url.replace(/(?:%[\da-f]{2})+/gi, (run) => {
+  return withHost(feed_url, (host) => host.toLowerCase()).replace(/(?:%[\da-f]{2})+/gi, (run) => {
     const bytes = Buffer.from(run.replaceAll("%", ""), "hex");
     try {
       const text = utf8.decode(bytes);

@@ -32,3 +32,20 @@ test("a podcast that moves to its URL with a letter decoded comes back to Kasts,
   expect(next).toMatchObject({ add: [url], remove: [] });
   expect(await kasts("GET", `${CHANGES}?since=${next.timestamp + 1}`)).toMatchObject({ add: [], remove: [] });
 });
+
+// datamanager.cpp, addFeeds: QUrl::fromUserInput().toString() is what it stores, and getFeeduidFromUrl() compares that exactly.
+for (const [what, typed, stored] of [
+  ["host has capitals", "https://Feeds.Example/Show", ["https://feeds.example/Show"]],
+  ["host is punycode", "https://xn--bcher-kva.de/rss", ["https://bücher.de/rss", "https://xn--bcher-kva.de/rss"]],
+  ["host has other letters", "https://bücher.de/rss", ["https://bücher.de/rss", "https://xn--bcher-kva.de/rss"]],
+] as const) {
+  test(`a podcast whose ${what} leaves Kasts under the URL that Qt makes of it`, async () => {
+    const [kasts, other] = [askAs("Kasts/26.04"), askAs("Elsewhere/1")];
+    await other("POST", OTHER, { add: [typed], remove: [] });
+    const { add, timestamp } = await kasts("GET", `${CHANGES}?since=0`);
+    expect(stored).toContain(add[0]);
+    await other("POST", OTHER, { add: [], remove: [typed] });
+    const { remove } = await kasts("GET", `${CHANGES}?since=${timestamp + 1}`);
+    expect(remove.toSorted()).toEqual([...stored]);
+  });
+}
