@@ -20,7 +20,7 @@ const arrivedIn = (db: Kysely<Schema>, p: Arrivals, arrived = ARRIVED) =>
 
 /** Whether anything arrived. */
 export const anyArrived = statement((db, p: Arrivals) =>
-  arrivedIn(db, p).select("action.arrived_at").limit(sql.lit(1)),
+  arrivedIn(db, p).select("action.arrived_at").orderBy("action.arrived_at").limit(sql.lit(1)),
 );
 
 /** What apps are told of an action; the feed URL is the one that the subscription has now. */

@@ -30,7 +30,9 @@ const within = (db: Kysely<Schema>, p: Piece) =>
     .selectFrom("plays")
     .where("plays.user_id", "in", [p.user_id])
     .where(sql<boolean>`(plays.begun_at, plays.id) >= (${p.from}, ${p.from_id})`)
-    .where(sql<boolean>`(plays.begun_at, plays.id) < (${p.to}, ${p.to_id})`);
+    .where(sql<boolean>`(plays.begun_at, plays.id) < (${p.to}, ${p.to_id})`)
+    .where("plays.begun_at", ">=", p.from)
+    .where("plays.begun_at", "<=", p.to);
 
 /** The play that comes `skip` plays after the first one. */
 export const findPlay = statement((db, p: Piece & { skip: number }) =>

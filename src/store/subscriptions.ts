@@ -1,9 +1,9 @@
 // Statements on subscriptions.
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
-import { bulkStatement, statement, type Tx } from "../db/statement.ts";
+import { bulkStatement, limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { columnOf, HIGHEST, PAGE, readRows, saveRows } from "./rows.ts";
+import { columnOf, HIGHEST, readRows, saveRows } from "./rows.ts";
 import { clockOf } from "./users.ts";
 
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
@@ -14,7 +14,7 @@ export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number
     .where("id", "in", columnOf(rows, "id")),
 );
 
-type Page = Owner & { after: number };
+type Page = Owner & { after: number; limit: number };
 
 const pageOf = (db: Kysely<Schema>, p: Page) =>
   db
@@ -23,7 +23,14 @@ const pageOf = (db: Kysely<Schema>, p: Page) =>
     .where("id", ">", p.after)
     .where("id", "<=", HIGHEST)
     .orderBy("id")
-    .limit(sql.lit(PAGE));
+    .limit(limitTo(p.limit));
+
+/**
+ * Whether a subscription is not deleted, and `value` is not 0. Before it has statistics, PostgreSQL would expect that
+ * hardly any row is like that, and read all that the user has.
+ */
+export const ifPresent = (value: RawBuilder<number>) =>
+  sql<boolean>`case when deleted is null then ${value} else 0 end <> 0`;
 
 /** Makes a function that lists all subscriptions of pages. @param list lists those of a page */
 const listAll =
@@ -31,7 +38,7 @@ const listAll =
   (tx: Tx, { user_id }: Owner) =>
     readRows(
       0,
-      (after) => list(tx, { user_id, after }),
+      (after, limit) => list(tx, { user_id, after, limit }),
       ({ id }) => id,
     );
 
@@ -41,7 +48,7 @@ export const listSubscriptions = listAll(statement((db, p: Page) => pageOf(db, p
 /** What people see of a user's subscriptions that are not deleted. */
 export const listPresent = listAll(
   statement((db, p: Page) =>
-    pageOf(db, p).select(["id", "guid", "feed_url", "title", "is_subscribed"]).where("deleted", "is", null),
+    pageOf(db, p).select(["id", "guid", "feed_url", "title", "is_subscribed"]).where(ifPresent(sql`1`)),
   ),
 );
 
@@ -66,12 +73,7 @@ export const deleteSubscriptions = bulkStatement((db, p: Owner, rows: { id: numb
 
 /** Feeds that the user is subscribed to. */
 export const listSubscribed = listAll(
-  statement((db, p: Page) =>
-    pageOf(db, p)
-      .select(["id", "feed_url", "title"])
-      .where("deleted", "is", null)
-      .where("is_subscribed", "=", sql.lit(1)),
-  ),
+  statement((db, p: Page) => pageOf(db, p).select(["id", "feed_url", "title"]).where(ifPresent(sql`is_subscribed`))),
 );
 
 const listStates = listAll(statement((db, p: Page) => pageOf(db, p).select(["id", "is_subscribed", "deleted"])));

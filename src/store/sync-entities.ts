@@ -4,6 +4,7 @@ import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
 import { columnOf, HIGHEST, saveRows } from "./rows.ts";
+import { ifPresent } from "./subscriptions.ts";
 
 const ofUser = (db: Kysely<Schema>, p: Owner) =>
   db.selectFrom("sync_entities").select(columnsOf("sync_entities")).where("user_id", "=", p.user_id);
@@ -33,8 +34,7 @@ export const listSubscriptionsAfter = statement((db, p: Owner & { after: number;
     .where("user_id", "in", [p.user_id])
     .where("id", ">", p.after)
     .where("id", "<=", HIGHEST)
-    .where("deleted", "is", null)
-    .where((row) => row.or([row("is_subscribed", "=", sql.lit(1)), row(row.val(p.all), "=", sql.lit(1))]))
+    .where(ifPresent(sql`is_subscribed + ${p.all}`))
     .orderBy("id")
     .limit(limitTo(p.limit)),
 );
