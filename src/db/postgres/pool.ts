@@ -17,6 +17,7 @@ export interface PoolOptions {
 // The level is said, because a database can have another default: lockUser must see what the one before it committed.
 export const WRITE = "begin isolation level read committed";
 export const READ = "begin isolation level repeatable read, read only";
+type Begin = typeof WRITE | typeof READ;
 
 /** Milliseconds after the server's own statement timeout: no response by then means a dead connection. */
 const GRACE = 250;
@@ -60,8 +61,8 @@ type Statement = Pick<CompiledQuery, "sql" | "parameters">;
 
 /** A connection, and how long it has not responded. */
 class Connection {
-  /** Whether a transaction has it. */
-  taken = false;
+  /** How the transaction began that has it; null if none has. */
+  taken: Begin | null = null;
   readonly #sql: SQL;
   #waiting = 0;
   #silence: ReturnType<typeof setTimeout> | undefined;
@@ -129,13 +130,14 @@ interface Reserved {
 }
 
 interface Waiter {
-  exclusive: boolean;
+  begin: Begin | null;
   resolve(connection: Connection): void;
 }
 
 /**
- * Connections, opened when needed. Each transaction has one for itself; other statements share those that are left. One
- * that does not respond is closed, without the others.
+ * Connections, opened when needed. Each transaction has one for itself; other statements, such as those of polls, share
+ * those that are left: transactions leave a fifth of them. Reads, which may take long, have half at most. One that does
+ * not respond is closed, without the others.
  */
 export class Pool {
   readonly #connections = new Set<Connection>();
@@ -151,17 +153,17 @@ export class Pool {
    * @throws DomainError "unavailable" if none is free or responds by then
    */
   async run(query: Statement, end: number): Promise<Row[]> {
-    const connection = await this.#take(false, end);
+    const connection = await this.#take(null, end);
     return connection.run(query, undefined, end - performance.now());
   }
 
   /** Begins a transaction with this statement. @param end as of run() @throws as run() does */
-  async begin(begin: string, end: number): Promise<Reserved> {
-    const connection = await this.#take(true, end);
+  async begin(begin: Begin, end: number): Promise<Reserved> {
+    const connection = await this.#take(begin, end);
     let reserved: ReservedSQL | undefined;
     const release = async () => {
       await reserved?.release();
-      connection.taken = false;
+      connection.taken = null;
       this.#serveWaiters();
     };
     try {
@@ -180,8 +182,9 @@ export class Pool {
     await Promise.all([...this.#connections].map((one) => one.close()));
   }
 
-  /** The connection with the fewest statements under way; null if transactions have all. */
-  #free(): Connection | null {
+  /** The connection with the fewest statements under way; null if transactions have all that they may have. */
+  #free(begin: Begin | null): Connection | null {
+    if (begin !== null && this.#isFull(begin)) return null;
     let best: Connection | null = null;
     for (const one of this.#connections) if (!one.taken && (!best || one.waiting < best.waiting)) best = one;
     if (best?.waiting === 0 || this.#connections.size >= this.options.size) return best;
@@ -194,6 +197,13 @@ export class Pool {
     return added;
   }
 
+  #isFull(begin: Begin): boolean {
+    const { size } = this.options;
+    const taken = [...this.#connections].flatMap((one) => one.taken ?? []);
+    const reads = taken.filter((one) => one === READ).length;
+    return taken.length >= size - Math.floor(size / 5) || (begin === READ && reads >= Math.ceil(size / 2));
+  }
+
   /** Opens other connections from now on: after a failover the same address can lead to another server. */
   #renew(): void {
     const now = performance.now();
@@ -204,16 +214,16 @@ export class Pool {
     this.#serveWaiters();
   }
 
-  #take(exclusive: boolean, end: number): Connection | Promise<Connection> {
-    const connection = this.#free();
-    if (!connection) return this.#wait(exclusive, end);
-    connection.taken = exclusive;
+  #take(begin: Begin | null, end: number): Connection | Promise<Connection> {
+    const connection = this.#free(begin);
+    if (!connection) return this.#wait(begin, end);
+    connection.taken = begin;
     return connection;
   }
 
-  #wait(exclusive: boolean, end: number): Promise<Connection> {
+  #wait(begin: Begin | null, end: number): Promise<Connection> {
     const { promise, resolve, reject } = Promise.withResolvers<Connection>();
-    const waiter = { exclusive, resolve };
+    const waiter = { begin, resolve };
     this.#waiters.add(waiter);
     const { size, timeout } = this.options;
     const timer = setTimeout(() => {
@@ -225,12 +235,15 @@ export class Pool {
   }
 
   #serveWaiters(): void {
+    const refused = new Set<Begin | null>();
     for (const waiter of this.#waiters) {
-      const connection = this.#free();
-      if (!connection) return;
-      connection.taken = waiter.exclusive;
-      this.#waiters.delete(waiter);
-      waiter.resolve(connection);
+      const connection = refused.has(waiter.begin) ? null : this.#free(waiter.begin);
+      if (!connection) refused.add(waiter.begin);
+      else {
+        connection.taken = waiter.begin;
+        this.#waiters.delete(waiter);
+        waiter.resolve(connection);
+      }
     }
   }
 }

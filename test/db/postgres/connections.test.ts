@@ -77,6 +77,44 @@ test("many writes of one user leave connections to the others", async () => {
   expect(new Set(timestamps).size).toBe(20);
 });
 
+test("while changes of many users wait, polls of others are answered", async () => {
+  await open({ database_pool: "10" });
+  const many = await Promise.all(Array.from({ length: 12 }, () => app.user()));
+  const bob = await app.user();
+  await beside(async (sql) => {
+    await sql("begin");
+    // Not the row of the one who polls, whose token notes its use.
+    await sql(`select 1 from users where id <> ${bob.id} for update`);
+    const writes = many.map((user, n) => user.add(`https://a.example/${n}`));
+    await beside(async (look) => {
+      while ((await backends(look, "pid", "wait_event_type = 'Lock'")).length < 8) await Bun.sleep(5);
+    });
+    expect((await bob.request("GET", "/subscriptions")).status).toBe(200);
+    await sql("commit");
+    await Promise.all(writes);
+  });
+});
+
+test("while long reads go on, other users change their lists, and short reads are answered", async () => {
+  await open({ database_pool: "10" });
+  const bob = await app.user();
+  const { promise, resolve: end } = Promise.withResolvers<void>();
+  const reads = Array.from({ length: 12 }, () =>
+    app.app.database.read(async (tx) => {
+      await readAnything(tx, {});
+      await readAnything(tx, {});
+      await promise;
+    }),
+  );
+  try {
+    expect((await bob.add("https://b.example/")).is_subscribed).toBe(true);
+    expect((await bob.request("GET", "/subscriptions")).body.total).toBe(1);
+  } finally {
+    end();
+    await Promise.all(reads);
+  }
+});
+
 test("writes of one user on two servers succeed with any default isolation level of the database", async () => {
   await open();
   await beside((sql) => sql(`alter database ${name} set default_transaction_isolation = 'repeatable read'`));
