@@ -1,5 +1,5 @@
 // Statements that list plays.
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Owner, PlayTable, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { ACTOR, actorsIn, bigint, HIGHEST, LOWEST, numbersOf } from "./rows.ts";
@@ -11,11 +11,10 @@ type Page = Place & { limit: number };
 const ofUser = (db: Kysely<Schema>, p: Owner) => db.selectFrom("plays").where("plays.user_id", "in", [p.user_id]);
 
 // As rows, because many plays can have begun at one time. SQLite searches by the first bound that it can, and of casts by the
-// first column only; PostgreSQL counts on the plain bounds.
+// first column only; PostgreSQL would begin at a bound of `begun_at`.
 const before = (db: Kysely<Schema>, p: Place) =>
   ofUser(db, p)
     .where(sql<boolean>`(plays.begun_at, plays.id) < (${p.begun_at}, ${p.id})`)
-    .where("plays.begun_at", "<=", p.begun_at)
     .orderBy("plays.begun_at", "desc")
     .orderBy("plays.id", "desc");
 
@@ -51,12 +50,15 @@ export const findPlace = statement((db, p: Place & { skip: number }) =>
 
 type Filtered = Page & { from: number; from_id: number; podcast: number; by: string };
 
+/** PostgreSQL expects most rows to pass: else it would sort all that there are to find the few. */
+const passes = (filter: RawBuilder<unknown>) => sql<boolean>`case when ${filter} then 1 else 0 end <> 0`;
+
 const filtered = (db: Kysely<Schema>, p: Filtered) =>
   withEpisodes(before(db, p))
     .where(sql<boolean>`(plays.begun_at, plays.id) >= (${p.from}, ${p.from_id})`)
     .where("plays.begun_at", ">=", p.from)
-    .where(sql<boolean>`${bigint(p.podcast)} in (0, +episodes.podcast)`)
-    .where(sql<boolean>`(cast(${p.by} as text) = '' or cast(${p.by} as text) in (actor_id, actor_label, actor_device))`)
+    .where(passes(sql`${bigint(p.podcast)} in (0, +episodes.podcast)`))
+    .where(passes(sql`cast(${p.by} as text) = '' or cast(${p.by} as text) in (actor_id, actor_label, actor_device)`))
     .limit(limitTo(p.limit));
 
 /** Plays from one place in the list up to another, the latest first. `podcast` 0 is all, `by` is a token id, label or device, or empty. */

@@ -56,6 +56,8 @@ let podkeep: TestApp;
 let user_id: number;
 /** Has far more episodes than podcasts: else PostgreSQL reads all episodes, which costs less than to ask each podcast. */
 let listener: number;
+/** Has plays of one moment, such as of a player that marks all as played. */
+let marker: number;
 /** On PostgreSQL, the plans before the first statistics, by statement. */
 const early = new Map<string, string>();
 /** The same, if the tables have a million rows: PostgreSQL expects more of each user then. */
@@ -156,6 +158,17 @@ beforeAll(async () => {
   ({ id: listener } = await podkeep.user("bob"));
   const other = `'${listener}'`;
   await insertSubscriptions(40, other);
+  ({ id: marker } = await podkeep.user("dan"));
+  await insertMany(
+    EPISODES,
+    "episodes (user_id, id, podcast, url)",
+    `${marker}, n, n % 200, 'https://a.example/' || n`,
+  );
+  await insertMany(
+    EPISODES,
+    "plays (user_id, id, episode, client, begun_at, ended_at, arrived_at, actor_kind)",
+    `${marker}, n, n, 1, 5, 5, n, 'token'`,
+  );
   if (!isPostgres()) return;
   // It would read a table of one user only as a whole.
   await insertEpisodes(5 * EPISODES, other);
@@ -176,12 +189,14 @@ beforeAll(async () => {
 
 afterAll(() => podkeep.close());
 
-/** The plan of each statement that `run` executes; none is executed. */
-async function explain(run: Run): Promise<string> {
+/** The plan of each statement that `run` executes. @param how PostgreSQL's options; without `analyze` none is executed */
+async function explain(run: Run, how = "costs"): Promise<string> {
   const plans: unknown[] = [];
   await podkeep.app.database.read(async (tx) => {
     const execute: Tx["execute"] = async ({ sql, parameters }) => {
-      plans.push(...(await tx.execute({ sql: `explain ${isPostgres() ? "" : "query plan "}${sql}`, parameters })));
+      plans.push(
+        ...(await tx.execute({ sql: `explain ${isPostgres() ? `(${how})` : "query plan"} ${sql}`, parameters })),
+      );
       return [];
     };
     await run({ kysely: tx.kysely, execute });
@@ -409,6 +424,18 @@ test.each(STATEMENTS)("an index finds %s", async (what, column, run) => {
     );
   }
 });
+
+test.skipIf(process.env["PODKEEP_TEST_ENGINE"] !== "postgres")(
+  "a page of plays of one moment does not read the index of those before it",
+  async () => {
+    const page = { user_id: marker, begun_at: 5, id: 1000, from: -1, from_id: 0, podcast: 0, by: "", limit: 10 };
+    const plans = await explain((tx) => listPlays(tx, page), "analyze, buffers");
+    const [, buffers] = /Scan Backward using plays_key.*\n(?:(?! *Buffers).*\n)* *Buffers: (.*)/.exec(plans) ?? [];
+    const read = [...(buffers ?? "").matchAll(/=(\d+)/g)].reduce((sum, [, pages]) => sum + Number(pages), 0);
+    expect(read).toBeGreaterThan(0);
+    expect(read).toBeLessThan(20);
+  },
+);
 
 test("a page of plays of one podcast does not read all its episodes for each play", async () => {
   const page = { ...place(), from: PLAYS - 2000, from_id: 0, podcast: 7, by: "", limit: 100 };
