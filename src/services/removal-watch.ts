@@ -24,7 +24,7 @@ interface Removals {
 export interface RemovalWatch {
   /** Notes what somebody has changed in one transaction, which is durable. */
   note(by: Remover, changes: Change[]): void;
-  /** Resolves when it looks at nothing any more. */
+  /** Resolves when it looks at nothing any more; from then on it looks without pauses, as of a server that stops. */
   idle(): Promise<void>;
 }
 
@@ -58,6 +58,7 @@ export function createRemovalWatch(
   /** Removals that wait for the next look at what an app does, by user and app. */
   const waiting = new Map<string, Removals | null>();
   const watching = new Set<Promise<void>>();
+  const stopped = Promise.withResolvers<void>();
 
   /** Looks once at all removals that were noted during the last look. */
   async function watch(key: string, by: Remover, first: Removals): Promise<void> {
@@ -66,7 +67,7 @@ export function createRemovalWatch(
         waiting.set(key, null);
         const begun = performance.now();
         await check(by, noted);
-        await Bun.sleep(REST * (performance.now() - begun));
+        await Promise.race([Bun.sleep(REST * (performance.now() - begun)), stopped.promise]);
       }
     } finally {
       waiting.delete(key);
@@ -91,6 +92,7 @@ export function createRemovalWatch(
       watching.add(watched);
     },
     async idle() {
+      stopped.resolve();
       while (watching.size > 0) await Promise.all(watching);
     },
   };

@@ -1,5 +1,5 @@
 // An app that removes most of a list: what is noticed, and what one put back brings.
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, spyOn, test } from "bun:test";
 import { actAsUser } from "../../src/services/actor.ts";
 import { putBack, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { keepRemovals, listMassRemovals } from "../../src/services/noticed-removals.ts";
@@ -156,6 +156,18 @@ describe("an app that removes most of a list", () => {
     await server.drain();
     await server.reopen();
     expect([warnings.length, errors]).toEqual([1, []]);
+  });
+
+  test("is logged at once by a server that stops, however long its last look took", async () => {
+    let now = 0;
+    const hours = spyOn(performance, "now").mockImplementation(() => (now += HOUR));
+    const watch = createRemovalWatch(server.app, server.app.log, server.app.metrics);
+    const actor = { ...actAsUser(user.id), kind: "token", id: phone.token_id } as const;
+    for (const guid of guids)
+      await patchSubscription({ ...server.app, removals: watch }, actor, guid, { is_subscribed: false });
+    await watch.idle();
+    hours.mockRestore();
+    expect(warnings).toHaveLength(1);
   });
 
   test("is looked for in a long history with turns for the requests of others", async () => {
