@@ -1,8 +1,8 @@
 // Statements that list plays.
-import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Owner, PlayTable, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-import { ACTOR, actorsIn, bigint, HIGHEST, LOWEST, numbersOf } from "./rows.ts";
+import { ACTOR, actorsIn, bigint, HIGHEST, LOWEST, numbersOf, passes } from "./rows.ts";
 
 /** A place in the list of plays: only earlier ones are read. */
 type Place = Owner & { begun_at: number; id: number };
@@ -49,9 +49,6 @@ export const findPlace = statement((db, p: Place & { skip: number }) =>
 );
 
 type Filtered = Page & { from: number; from_id: number; podcast: number; by: string };
-
-/** PostgreSQL expects most rows to pass: else it would sort all that there are to find the few. */
-const passes = (filter: RawBuilder<unknown>) => sql<boolean>`case when ${filter} then 1 else 0 end <> 0`;
 
 const filtered = (db: Kysely<Schema>, p: Filtered) =>
   withEpisodes(before(db, p))

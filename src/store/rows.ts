@@ -37,6 +37,9 @@ export const numbersOf = <Column extends string>(rows: readonly Record<Column, n
 export const HIGHEST = sql.lit(Number.MAX_SAFE_INTEGER);
 export const LOWEST = sql.lit(Number.MIN_SAFE_INTEGER);
 
+/** A condition that PostgreSQL takes to be true of most rows: of few, it would sort all that a user has to find them. */
+export const passes = (condition: RawBuilder<unknown>) => sql<boolean>`case when ${condition} then 1 else 0 end <> 0`;
+
 /** Rows with one column for a bulk statement, each value once. */
 export const rowsOf = <Column extends string, Value>(column: Column, values: Iterable<Value>) =>
   [...new Set(values)].map((value) => ({ [column]: value }) as Record<Column, Value>);

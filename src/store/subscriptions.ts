@@ -1,9 +1,9 @@
 // Statements on subscriptions.
-import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { columnOf, HIGHEST, readRows, saveRows } from "./rows.ts";
+import { columnOf, HIGHEST, passes, readRows, saveRows } from "./rows.ts";
 import { clockOf } from "./users.ts";
 
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
@@ -25,13 +25,6 @@ const pageOf = (db: Kysely<Schema>, p: Page) =>
     .orderBy("id")
     .limit(limitTo(p.limit));
 
-/**
- * Whether a subscription is not deleted, and `value` is not 0. Before it has statistics, PostgreSQL would expect that
- * hardly any row is like that, and read all that the user has.
- */
-export const ifPresent = (value: RawBuilder<number>) =>
-  sql<boolean>`case when deleted is null then ${value} else 0 end <> 0`;
-
 /** Makes a function that lists all subscriptions of pages. @param list lists those of a page */
 const listAll =
   <Row extends { id: number }>(list: (tx: Tx, page: Page) => Promise<Row[]>) =>
@@ -48,7 +41,7 @@ export const listSubscriptions = listAll(statement((db, p: Page) => pageOf(db, p
 /** What people see of a user's subscriptions that are not deleted. */
 export const listPresent = listAll(
   statement((db, p: Page) =>
-    pageOf(db, p).select(["id", "guid", "feed_url", "title", "is_subscribed"]).where(ifPresent(sql`1`)),
+    pageOf(db, p).select(["id", "guid", "feed_url", "title", "is_subscribed"]).where(passes(sql`deleted is null`)),
   ),
 );
 
@@ -73,7 +66,9 @@ export const deleteSubscriptions = bulkStatement((db, p: Owner, rows: { id: numb
 
 /** Feeds that the user is subscribed to. */
 export const listSubscribed = listAll(
-  statement((db, p: Page) => pageOf(db, p).select(["id", "feed_url", "title"]).where(ifPresent(sql`is_subscribed`))),
+  statement((db, p: Page) =>
+    pageOf(db, p).select(["id", "feed_url", "title"]).where(passes(sql`deleted is null and is_subscribed = 1`)),
+  ),
 );
 
 const listStates = listAll(statement((db, p: Page) => pageOf(db, p).select(["id", "is_subscribed", "deleted"])));

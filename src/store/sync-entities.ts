@@ -3,8 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { columnOf, HIGHEST, saveRows } from "./rows.ts";
-import { ifPresent } from "./subscriptions.ts";
+import { columnOf, HIGHEST, passes, saveRows } from "./rows.ts";
 
 const ofUser = (db: Kysely<Schema>, p: Owner) =>
   db.selectFrom("sync_entities").select(columnsOf("sync_entities")).where("user_id", "=", p.user_id);
@@ -34,7 +33,7 @@ export const listSubscriptionsAfter = statement((db, p: Owner & { after: number;
     .where("user_id", "in", [p.user_id])
     .where("id", ">", p.after)
     .where("id", "<=", HIGHEST)
-    .where(ifPresent(sql`is_subscribed + ${p.all}`))
+    .where(passes(sql`deleted is null and is_subscribed + ${p.all} > 0`))
     .orderBy("id")
     .limit(limitTo(p.limit)),
 );
