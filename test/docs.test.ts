@@ -232,7 +232,7 @@ test.each([
   ["MOST_DEVICES = 200", "services/devices.ts", "| 200 (`"],
   ["MOST_CLIENTS = 100", "services/clients.ts", "with 100 apps"],
   ["MOST_ON_PAGE = 100", "services/sessions.ts", "sessions of the page 100"],
-  ["MOST_WAITING = 50;", "services/password-checker.ts", "| 50 (`"],
+  ["MOST_WAITING = 32;", "services/password-checker.ts", "| 32 (`"],
   ["users: 1000, devices: 20", "services/refusals.ts", "20 devices at a time"],
   ["{30}", "domain/normal-form.ts", "| 30 of names"],
   ["PART = 128", "services/parts.ts", "128 podcasts or plays"],

@@ -21,7 +21,7 @@ const OWASP: HashCost = {
 };
 /** Verifications at a time: each takes 19 MiB and a core, and one core is for other requests. */
 export const MOST_AT_A_TIME = Math.max(1, Math.min(2, navigator.hardwareConcurrency - 1));
-const MOST_WAITING = 50;
+const MOST_WAITING = 32;
 /** Milliseconds for which a verified password is remembered; a right one from its last use. */
 const REMEMBERED = 10 * 60_000;
 const MOST_REMEMBERED = 10_000;
