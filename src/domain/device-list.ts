@@ -6,6 +6,7 @@ import {
   inBothHosts,
   inOtherScheme,
   isDisplayed,
+  looselyOf,
   withoutScheme,
   withSmallScheme,
 } from "./spellings.ts";
@@ -154,7 +155,10 @@ export function changesFor(
   return { add, remove: habits.removesOthers ? [] : remove };
 }
 
-/** Finds what a client may skip, taking it for another feed that the same response removes: the next one has it again. */
+/**
+ * Finds what a client may skip, taking it for another feed that the same response removes: one with a similar URL, or the
+ * former URL of a subscription, to which the new one may redirect. The next response has it again.
+ */
 export function repeat(
   window: SyncPosition,
   listings: readonly Listing[],
@@ -164,12 +168,15 @@ export function repeat(
 ): Omit<Holding, "resend_at">[] {
   if (!habits.skipsSimilar) return [];
   // Not of another spelling, which a repetition removes again: two feeds would repeat each other for ever.
-  const removes = listings.some(
+  const removed = listings.filter(
     (one) => !isListed(one) && changesFor(window, [one], holdings, spellings, habits).remove.length > 0,
   );
+  const moves = removed.some(({ state }) => state === "left");
+  const similar = new Set(removed.map(({ feed_url }) => looselyOf(feed_url)));
   return listings.flatMap((listing) => {
     const holding = holdings.get(listing.feed);
-    if (!removes || !isListed(listing) || !isSent(window, listing, holding)) return [];
+    if (!isListed(listing) || !isSent(window, listing, holding)) return [];
+    if (!moves && !similar.has(looselyOf(listing.feed_url))) return [];
     return { ...UNREPORTED, ...holding, feed: listing.feed, feed_url: heldUrl(listing, holding, spellings) };
   });
 }

@@ -74,6 +74,24 @@ export function writeFor(feed_url: string, spelling: Spelling): string {
 
 const SCHEME = /^https?:\/\//i;
 
+/**
+ * What apps compare at most of two URLs: AntennaPod (UrlChecker.urlEquals) leaves out scheme, port, letter case and slashes
+ * without a name between them, Kasts (feedExists) percent-encoding.
+ */
+export const looselyOf = (feed_url: string): string =>
+  decode(withoutScheme(feed_url))
+    .toLowerCase()
+    .replace(/:\d+(?=\/|$)/, "")
+    .replace(/\/+(?=\/|$)/g, "");
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** A URL without its scheme: one app reads a feed by http, another by https. */
 export const withoutScheme = (feed_url: string): string => feed_url.replace(SCHEME, "");
 

@@ -694,7 +694,7 @@ export class Device {
     const sent = await this.server.get(this.name, this.since, this.habits);
     if (lost === "get") return false;
     const { timestamp } = sent;
-    const { add, remove } = this.override(sent);
+    const { add, remove } = await this.override(sent);
     if (this.kind === "pinepods") {
       this.added = new Set([...this.urls].filter((url) => !this.last.has(url) && !add.includes(url)));
       this.removed = new Set([...this.last].filter((url) => !this.urls.has(url) && !remove.includes(url)));
@@ -761,7 +761,7 @@ export class Device {
     const posted = whole ? { add: new Set(this.urls), remove: new Set<string>() } : this.queued();
     const sent = await this.server.get(this.name, this.since, this.habits);
     if (lost === "get") return false;
-    this.override(sent);
+    await this.override(sent);
     const keep = (timestamp: number) => {
       if (timestamp > 1) this.since = timestamp + 1;
     };
@@ -815,7 +815,7 @@ export class Device {
     const { add, remove, timestamp } = await this.server.get(this.name, this.since, this.habits);
     if (lost === "get") return false;
     for (const url of add) if (!this.urls.has(url)) this.unmarked.add(url);
-    this.apply(add, remove);
+    await this.apply(add, remove);
     this.since = timestamp;
     return true;
   }
@@ -824,7 +824,7 @@ export class Device {
   private async syncComparing(lost: Luck["lost"], between: () => Promise<void>): Promise<boolean> {
     const sent = await this.server.get(this.name, this.since, this.habits);
     if (lost === "get") return false;
-    const { add, remove } = this.override(sent);
+    const { add, remove } = await this.override(sent);
     for (const url of add) this.removed.delete(url);
     for (const url of remove) this.added.delete(url);
     this.since = sent.timestamp;
@@ -869,24 +869,27 @@ export class Device {
   }
 
   /** Applies a response over what waits to be sent, and keeps what that was. @returns the response, as the app spells it */
-  private override(sent: { add: string[]; remove: string[] }): { add: string[]; remove: string[] } {
+  private async override(sent: { add: string[]; remove: string[] }): Promise<{ add: string[]; remove: string[] }> {
     const [add, remove] = [sent.add.map(this.received), sent.remove.map(this.received)];
     this.overridden = [
       ...add.filter((url) => this.pending(url) === false),
       ...remove.filter((url) => this.pending(url)),
     ];
-    this.apply(add, remove);
+    await this.apply(add, remove);
     return { add, remove };
   }
 
-  /** Whether it takes each feed that it is sent for one that the same response removes, as far as its app mistakes feeds so. */
+  /** Whether new URLs of podcasts redirect to former ones, for which its app takes what it is sent, if it does that. */
   takesForRemoved = false;
 
-  private apply(add: string[], remove: string[]): void {
+  private async apply(add: string[], remove: string[]): Promise<void> {
     const { keepsOwn } = this;
     const added = new Set(add.map(feedOf));
-    const loses = remove.some((url) => this.urls.has(url) && !added.has(feedOf(url)));
-    const skips = this.takesForRemoved && this.habits.skipsSimilar && loses;
+    let skips = false;
+    for (const url of this.takesForRemoved && this.habits.skipsSimilar ? remove : []) {
+      const feed = feedOf(url);
+      skips ||= this.urls.has(url) && !added.has(feed) && (await this.server.hasLeft(feed));
+    }
     for (const url of skips ? [] : add) {
       if (keepsOwn && this.removed.has(url)) continue;
       if (![...this.urls].some((held) => sameFeed[this.kind](held, url))) this.urls.add(url);
