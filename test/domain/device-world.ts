@@ -283,8 +283,11 @@ export async function play(
   const decisions = new Decisions();
   /** What had changed when responses to devices that send first were lost. */
   const missed = new Map<Device, Map<string, number>>();
-  /** Devices that have not synced since the server lost their cursors, and whether it was restored then. */
-  const unknown = new Map<Device, { restored: boolean }>();
+  /**
+   * Devices that have not begun a sync since the server lost their cursors, and whether it may count what they post back as
+   * new: after a restore, and within a sync.
+   */
+  const unknown = new Map<Device, { doubts: boolean }>();
   /** What gPodder posted back when it did, and may count as its user's change. */
   const doubtful = new Map<Device, string[]>();
   /** Devices whose app was installed again, and has not synced since. */
@@ -331,6 +334,7 @@ export async function play(
         ? [...one.urls].filter((held) => !one.added.has(held) || one.notTapped.has(held))
         : [];
     const before = [...one.overridden, ...(doubtful.get(one) ?? [])];
+    const wasUnknown = unknown.get(one);
     const arrived = await one.sync(luck, async () => {
       const listed = one.kind === "kasts" ? await server.subscribed() : null;
       await during();
@@ -355,8 +359,9 @@ export async function play(
     decisions.disturb(one.postedBack.filter(undoes));
     // A known limit: nothing says whether gPodder's user reversed what it reported, or accepted that.
     const forgotten = unknown.get(one);
-    unknown.delete(one);
-    const mayCount = (posted: string) => forgotten?.restored || (forgotten && before.includes(posted));
+    // Not what was lost during this one.
+    if (forgotten === wasUnknown) unknown.delete(one);
+    const mayCount = (posted: string) => forgotten?.doubts || (forgotten && before.includes(posted));
     doubtful.set(one, one.reversed.filter(mayCount));
     decisions.disturb(doubtful.get(one) ?? []);
     if (luck?.lost === "upload") for (const unsent of one.postedBack) decisions.begin(one, unsent);
@@ -390,7 +395,7 @@ export async function play(
     if (one.do === "back up server") return server.backUp?.();
     if (one.do === "restore server") {
       decisions.disturb(ALL);
-      for (const device of devices) unknown.set(device, { restored: true });
+      for (const device of devices) unknown.set(device, { doubts: true });
       await server.restoreServer();
       return;
     }
@@ -438,7 +443,7 @@ export async function play(
       others?.listen(on, url(one.feed, 0), url(one.under, 0), one.episode, one.finishes);
     } else if (one.do === "forget") {
       decisions.disturb(ALL);
-      unknown.set(on, { restored: unknown.get(on)?.restored ?? false });
+      unknown.set(on, { doubts: on === busy || (unknown.get(on)?.doubts ?? false) });
       await server.forget(on.name);
     } else if (one.do === "renew") {
       // PinePods names neither itself nor its device: with another token it is another client (docs/devices.md).
@@ -446,7 +451,7 @@ export async function play(
       // Its twin keeps the earlier token, so it would be another client too, or what it holds is forgotten.
       if (hasTwins && (protocolOf(on.name) === "nextcloud" || !one.revoked)) return;
       decisions.disturb(ALL);
-      unknown.set(on, { restored: unknown.get(on)?.restored ?? false });
+      unknown.set(on, { doubts: unknown.get(on)?.doubts ?? false });
       if (await server.renewToken(on.name, one.revoked)) {
         on.signIn();
         others?.restart(on, "queue");
