@@ -37,7 +37,9 @@ export function beginTogether(owner: string): Promise<void> {
 }
 
 function beginGroup(): void {
-  if (!mayBegin()) return void setImmediate(beginGroup);
+  // The only group needs no clock.
+  const isAlone = groups === 1 && firstBegan === null;
+  if (!isAlone && !mayBegin()) return void setImmediate(beginGroup);
   groups--;
   for (let n = 0; n < MOST_TOGETHER; n++) waiting.take()?.begin();
 }
