@@ -159,14 +159,20 @@ describe("an app that removes most of a list", () => {
   });
 
   test("is logged at once by a server that stops, however long its last look took", async () => {
-    let now = 0;
-    const hours = spyOn(performance, "now").mockImplementation(() => (now += HOUR));
-    const watch = createRemovalWatch(server.app, server.app.log, server.app.metrics);
-    const actor = { ...actAsUser(user.id), kind: "token", id: phone.token_id } as const;
-    for (const guid of guids)
-      await patchSubscription({ ...server.app, removals: watch }, actor, guid, { is_subscribed: false });
+    const { app } = server;
+    const { now } = performance;
+    let hours = 0;
+    const clock = spyOn(performance, "now").mockImplementation(() => now.call(performance) + hours * HOUR);
+    const read: typeof app.database.read = async (...work) => {
+      const found = await app.database.read(...work);
+      hours++;
+      return found;
+    };
+    const watch = createRemovalWatch({ clock: app.clock, database: { read } }, app.log, app.metrics);
+    const by = { ...actAsUser(user.id), kind: "token", id: phone.token_id } as const;
+    for (const guid of guids) await patchSubscription({ ...app, removals: watch }, by, guid, { is_subscribed: false });
     await watch.idle();
-    hours.mockRestore();
+    clock.mockRestore();
     expect(warnings).toHaveLength(1);
   });
 
