@@ -135,7 +135,7 @@ const guessed: Attack[] = [
 ].map((head) => ({
   what: `wrong passwords of many names, with bodies of 5 MB: ${head.split(" HTTP")[0]}`,
   run: (target) =>
-    many(400, () => {
+    many(200, () => {
       const name = crypto.randomUUID();
       const { Authorization } = basicAuth(name, "wrong");
       const signed = `${head.replace("USER", name)}Authorization: ${Authorization}\r\n`;
