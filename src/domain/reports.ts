@@ -191,12 +191,16 @@ function isRepetition(report: Report, received: string, known: Known): boolean {
   return mayRepeat && feed_url === received && !isOwn(listings.get(feed), holding) && wasSo;
 }
 
-/** Whether a client made a change that somebody has reversed, and asked right after its upload: it may have had no response. */
+/**
+ * Whether a client made a change that somebody has reversed, and asked right after its upload: it may have had no response.
+ * After a GET from nothing, nothing says when it did.
+ */
 const mayLackResponse = (
   listing: Listing | undefined,
   { reported, decided }: Holding,
   { last, habits }: Known,
-): boolean => habits.asksAnyway && last !== null && (decided ?? 0) > last.start && isListed(listing) !== reported;
+): boolean =>
+  habits.asksAnyway && last !== null && last.since > 0 && (decided ?? 0) > last.start && isListed(listing) !== reported;
 
 /** Whether what a client adds may be an echo of what it received, with its positions. */
 function mayEcho(last: SyncPosition, listing: Listing, holding: Holding | undefined, { echoes }: Habits): boolean {

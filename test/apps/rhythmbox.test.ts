@@ -53,6 +53,11 @@ async function rhythmbox() {
         one.device !== undefined && one.position >= one.total - 5;
       return { add, remove, counted: others.filter(counts).map((one: { episode: string }) => one.episode) };
     },
+    /** It has forgotten its timestamp, and asks for everything. */
+    async askForAll() {
+      since.feeds = 0;
+      return this.sync();
+    },
   };
 }
 
@@ -150,4 +155,17 @@ test("what it uploads again because it got no response stays removed, though it 
   await app.sync(own);
   expect(await other("GET", "/subscriptions/ann/other.json")).toEqual([FEED]);
   expect((await app.sync()).add).toEqual([]);
+});
+
+test("what its user adds again after it asked for everything counts, though it had added that before", async () => {
+  const app = await rhythmbox();
+  const other = appOf("Elsewhere/1", server.token);
+  const own = { add: ["https://feeds.example/own"], remove: [] };
+  await app.sync();
+  await app.sync(own);
+  await other("POST", "/api/2/subscriptions/ann/other.json", { add: [], remove: own.add });
+  expect((await app.sync()).remove).toEqual(own.add);
+  await app.askForAll();
+  await app.sync(own);
+  expect((await other("GET", "/subscriptions/ann/other.json")).toSorted()).toEqual([...own.add, FEED]);
 });
