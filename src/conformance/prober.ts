@@ -57,10 +57,10 @@ export class Pace {
   readonly secrets = new Secrets();
 
   constructor(private readonly target: Target) {
-    const { user, password, token, second_token, second_password, other_user_token } = target;
-    const encode = (one: string | null) => one && Buffer.from(`${user}:${one}`).toString("base64");
+    const { user, password, token, second_token, second_password, other_user, other_user_token } = target;
+    const encode = (one: string | null, name = user) => one && Buffer.from(`${name}:${one}`).toString("base64");
     this.secrets.add(password, token, second_token, second_password, encode(password), encode(second_password));
-    this.secrets.add(other_user_token);
+    this.secrets.add(other_user_token, encode(other_user_token, other_user ?? user));
   }
 
   /** @param cleans whether the request removes what a check made, which always may be sent */

@@ -44,7 +44,7 @@ export const authChecks: Check[] = [
     level: "MUST",
     needs: [MISSING],
     async run(prober) {
-      for (const authorization of ["Bearer", "Bearer a b", "Basic bm9ib2R5", "never-issued"]) {
+      for (const authorization of ["Bearer", "Basic bm9ib2R5", "never-issued"]) {
         const headers = { Authorization: authorization };
         expectError(await prober.request("GET", "/subscriptions", { headers }), 401);
       }
