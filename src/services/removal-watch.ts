@@ -58,7 +58,20 @@ export function createRemovalWatch(
   /** Removals that wait for the next look at what an app does, by user and app. */
   const waiting = new Map<string, Removals | null>();
   const watching = new Set<Promise<void>>();
-  const stopped = Promise.withResolvers<void>();
+  /** Ends each pause; null once all have ended for good. */
+  let pauses: Set<() => void> | null = new Set();
+
+  /** Waits some milliseconds, or until idle() is called. */
+  const pause = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        pauses?.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, pauses === null ? 0 : ms);
+      pauses?.add(end);
+    });
 
   /** Looks once at all removals that were noted during the last look. */
   async function watch(key: string, by: Remover, first: Removals): Promise<void> {
@@ -67,7 +80,7 @@ export function createRemovalWatch(
         waiting.set(key, null);
         const begun = performance.now();
         await check(by, noted);
-        await Promise.race([Bun.sleep(REST * (performance.now() - begun)), stopped.promise]);
+        await pause(REST * (performance.now() - begun));
       }
     } finally {
       waiting.delete(key);
@@ -92,7 +105,9 @@ export function createRemovalWatch(
       watching.add(watched);
     },
     async idle() {
-      stopped.resolve();
+      const resting = pauses ?? [];
+      pauses = null;
+      for (const end of resting) end();
       while (watching.size > 0) await Promise.all(watching);
     },
   };
