@@ -81,7 +81,7 @@ const SCHEME = /^https?:\/\//i;
 export const looselyOf = (feed_url: string): string =>
   decode(withoutScheme(feed_url))
     .toLowerCase()
-    .replace(/:\d+(?=\/|$)/, "")
+    .replace(/^([^/?#]*):\d+/, "$1")
     .replace(/\/+(?=\/|$)/g, "");
 
 function decode(text: string): string {
