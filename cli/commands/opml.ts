@@ -56,13 +56,14 @@ async function importFile(user: string, file: string, options: { dryRun?: boolea
 
 async function exportFile(user: string, file: string | undefined, { yes }: { yes?: boolean }, command: Command) {
   const { writeOpml } = await import("../../src/domain/opml.ts");
-  const { feeds, text } = await withUser(command, user, async (app, admin) => {
+  const { name, feeds, text } = await withUser(command, user, async (app, admin) => {
     const feeds = await exportFeeds(app, admin);
     const date_created = new Date(app.clock.now()).toUTCString();
-    return { feeds, text: [...writeOpml(feeds, { title: `Subscriptions of ${admin.name}`, date_created })].join("") };
+    const title = `Subscriptions of ${admin.name}`;
+    return { name: admin.name, feeds, text: [...writeOpml(feeds, { title, date_created })].join("") };
   });
   if (file === undefined || file === "-") {
-    await printResult(command, { user, feeds: feeds.length, opml: text }, () => fileForOutput(text.trimEnd()));
+    await printResult(command, { user: name, feeds: feeds.length, opml: text }, () => fileForOutput(text.trimEnd()));
     return;
   }
   if (existsSync(file)) await confirm(`Replace ${file}?`, yes);
@@ -73,7 +74,7 @@ async function exportFile(user: string, file: string | undefined, { yes }: { yes
   }
   await printResult(
     command,
-    { user, feeds: feeds.length, file },
+    { user: name, feeds: feeds.length, file },
     () => `Wrote ${plural(feeds.length, "subscription")} to ${file}`,
   );
 }

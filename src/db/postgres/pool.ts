@@ -136,7 +136,7 @@ interface Waiter {
 
 /**
  * Connections, opened when needed. Each transaction has one for itself; other statements, such as those of polls, share
- * those that are left: transactions leave a fifth of them. Reads, which may take long, have half at most. One that does
+ * those that are left: from 5 on, transactions leave a fifth of them. Reads, which may take long, have half at most. One that does
  * not respond is closed, without the others.
  */
 export class Pool {
