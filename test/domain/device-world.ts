@@ -283,11 +283,8 @@ export async function play(
   const decisions = new Decisions();
   /** What had changed when responses to devices that send first were lost. */
   const missed = new Map<Device, Map<string, number>>();
-  /**
-   * Devices that have not begun a sync since the server lost their cursors, and whether it may count what they post back as
-   * new: after a restore, and within a sync.
-   */
-  const unknown = new Map<Device, { doubts: boolean }>();
+  /** Devices that have not synced since the server lost their cursors, and whether it was restored then. */
+  const unknown = new Map<Device, { restored: boolean }>();
   /** What gPodder posted back when it did, and may count as its user's change. */
   const doubtful = new Map<Device, string[]>();
   /** Devices whose app was installed again, and has not synced since. */
@@ -334,7 +331,6 @@ export async function play(
         ? [...one.urls].filter((held) => !one.added.has(held) || one.notTapped.has(held))
         : [];
     const before = [...one.overridden, ...(doubtful.get(one) ?? [])];
-    const wasUnknown = unknown.get(one);
     const arrived = await one.sync(luck, async () => {
       const listed = one.kind === "kasts" ? await server.subscribed() : null;
       await during();
@@ -359,9 +355,8 @@ export async function play(
     decisions.disturb(one.postedBack.filter(undoes));
     // A known limit: nothing says whether gPodder's user reversed what it reported, or accepted that.
     const forgotten = unknown.get(one);
-    // Not what was lost during this one.
-    if (forgotten === wasUnknown) unknown.delete(one);
-    const mayCount = (posted: string) => forgotten?.doubts || (forgotten && before.includes(posted));
+    unknown.delete(one);
+    const mayCount = (posted: string) => forgotten?.restored || (forgotten && before.includes(posted));
     doubtful.set(one, one.reversed.filter(mayCount));
     decisions.disturb(doubtful.get(one) ?? []);
     if (luck?.lost === "upload") for (const unsent of one.postedBack) decisions.begin(one, unsent);
@@ -378,6 +373,9 @@ export async function play(
 
   const run = async (one: Step, busy?: Device): Promise<void> => {
     if (("feed" in one && isOdd(one.feed)) || ("to" in one && isOdd(one.to))) return;
+    // A known limit: what gPodder accepted before its cursor was lost within a sync may count after it.
+    const losesCursor = one.do === "restore server" || (one.do === "forget" && devices[one.device] === busy);
+    if (losesCursor && busy?.kind === "gpodder") return;
     if (one.do === "wait") {
       server.wall += one.ms;
       return;
@@ -395,7 +393,7 @@ export async function play(
     if (one.do === "back up server") return server.backUp?.();
     if (one.do === "restore server") {
       decisions.disturb(ALL);
-      for (const device of devices) unknown.set(device, { doubts: true });
+      for (const device of devices) unknown.set(device, { restored: true });
       await server.restoreServer();
       return;
     }
@@ -443,7 +441,7 @@ export async function play(
       others?.listen(on, url(one.feed, 0), url(one.under, 0), one.episode, one.finishes);
     } else if (one.do === "forget") {
       decisions.disturb(ALL);
-      unknown.set(on, { doubts: on === busy || (unknown.get(on)?.doubts ?? false) });
+      unknown.set(on, { restored: unknown.get(on)?.restored ?? false });
       await server.forget(on.name);
     } else if (one.do === "renew") {
       // PinePods names neither itself nor its device: with another token it is another client (docs/devices.md).
@@ -451,7 +449,7 @@ export async function play(
       // Its twin keeps the earlier token, so it would be another client too, or what it holds is forgotten.
       if (hasTwins && (protocolOf(on.name) === "nextcloud" || !one.revoked)) return;
       decisions.disturb(ALL);
-      unknown.set(on, { doubts: unknown.get(on)?.doubts ?? false });
+      unknown.set(on, { restored: unknown.get(on)?.restored ?? false });
       if (await server.renewToken(on.name, one.revoked)) {
         on.signIn();
         others?.restart(on, "queue");
