@@ -1,22 +1,16 @@
 // Turns of the event loop.
 import { expect, test } from "bun:test";
 import { beginTogether, LONGEST_TURN, mapInTurns, nextTurn } from "../src/turns.ts";
+import { countTurns } from "./support/turns.ts";
 
 test("others get turns while a long list is mapped, and the result is in its order", async () => {
-  let turns = 0;
-  let ended = false;
-  const count = () => {
-    turns++;
-    if (!ended) setImmediate(count);
-  };
-  setImmediate(count);
   const work = (item: number) => {
     const end = performance.now() + LONGEST_TURN + 1;
     while (performance.now() < end);
     return item * 2;
   };
-  expect(await mapInTurns([1, 2, 3, 4, 5], work)).toEqual([2, 4, 6, 8, 10]);
-  ended = true;
+  const { turns, result } = await countTurns(() => mapInTurns([1, 2, 3, 4, 5], work));
+  expect(result).toEqual([2, 4, 6, 8, 10]);
   expect(turns).toBeGreaterThanOrEqual(4);
 });
 

@@ -1,4 +1,5 @@
 // An app that removes most of a list: what is noticed, and what one put back brings.
+
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, spyOn, test } from "bun:test";
 import { actAsUser } from "../../src/services/actor.ts";
 import { putBack, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
@@ -8,6 +9,7 @@ import { patchSubscription } from "../../src/services/subscriptions.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { PATIENCE, until } from "../support/patience.ts";
+import { countTurns } from "../support/turns.ts";
 import { historyOf, MINUTE } from "./history.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -182,15 +184,8 @@ describe("an app that removes most of a list", () => {
     await server.sql(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
       insert into history (user_id, changed_at, seq, at, what, actor_kind)
       select '${user.id}', ${START + HOUR} + i, 0, ${START + HOUR}, 'moved', 'page' from n`);
-    let turns = 0;
-    let ended = false;
-    const count = () => {
-      turns++;
-      if (!ended) setImmediate(count);
-    };
-    count();
-    expect(await removals()).toHaveLength(1);
-    ended = true;
+    const { turns, result } = await countTurns(removals);
+    expect(result).toHaveLength(1);
     expect(turns).toBeGreaterThan(10);
   });
 

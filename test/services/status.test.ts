@@ -1,8 +1,10 @@
 // Counts over all users: others get turns of the event loop while they are read.
+
 import { expect, test } from "bun:test";
 import { readStatus } from "../../src/services/status.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { guidOf, openTestApp } from "../support/app.ts";
+import { countTurns } from "../support/turns.ts";
 
 test("counting the rows of more than a thousand users counts each once, and takes a turn of the event loop for each fifty of them", async () => {
   const podkeep = await openTestApp();
@@ -13,17 +15,12 @@ test("counting the rows of more than a thousand users counts each once, and take
     select id, 1, 'https://a.example/', id, 1, 1, 1 from users`);
   await podkeep.sql(`insert into deletions (user_id, id, subscription, status, cancelled, attempts, requested_at, run_after)
     select id, 1, 1, 'PENDING', 0, 0, 0, 0 from users`);
-  let [turns, ended] = [0, false];
-  const counting = (async () => {
-    for (; !ended; turns++) await new Promise((resolve) => setImmediate(resolve));
-  })();
-  expect(await readStatus(podkeep.app)).toMatchObject({
+  const { turns, result } = await countTurns(() => readStatus(podkeep.app));
+  expect(result).toMatchObject({
     users: 1001,
     subscriptions: 1001,
     deletions: { PENDING: 1001 },
   });
-  ended = true;
-  await counting;
   expect(turns).toBeGreaterThanOrEqual(20);
   await podkeep.close();
 });

@@ -1,10 +1,12 @@
 // The embedded engine: first use, snapshots, group commit, other processes on the file.
+
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Tx } from "../../../src/db/statement.ts";
 import { countUsers, insertUser } from "../../../src/store/users.ts";
 import { LONGEST_TURN, nextTurn } from "../../../src/turns.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile, lockFile, runSql } from "../../support/database.ts";
+import { countTurns } from "../../support/turns.ts";
 
 let server: TestApp;
 let user: TestUser;
@@ -135,15 +137,7 @@ describe("writes that share a commit", () => {
     const { database } = server.app;
     const failing = Array.from({ length: 300 }, () => database.write(() => Promise.reject(new Error("failed")), 1));
     const failed = Promise.allSettled(failing);
-    let turns = 0;
-    let isDone = false;
-    const count = () => {
-      turns++;
-      if (!isDone) setImmediate(count);
-    };
-    setImmediate(count);
-    await database.write(async () => {}, 2);
-    isDone = true;
+    const { turns } = await countTurns(() => database.write(async () => {}, 2));
     expect(turns).toBeLessThan(failing.length);
     expect(new Set((await failed).map(({ status }) => status))).toEqual(new Set(["rejected"]));
   });
