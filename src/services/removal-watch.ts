@@ -1,4 +1,5 @@
 // Warnings while an app removes most of a list. All is read from the database, so several servers warn once.
+import { setTimeout as wait } from "node:timers/promises";
 import { type Clock, timeForChanges } from "../clock.ts";
 import type { Database } from "../db/database.ts";
 import { appOf, type Change, type ChangedBy, isRemoval } from "../domain/history.ts";
@@ -58,20 +59,7 @@ export function createRemovalWatch(
   /** Removals that wait for the next look at what an app does, by user and app. */
   const waiting = new Map<string, Removals | null>();
   const watching = new Set<Promise<void>>();
-  /** Ends each pause; null once all have ended for good. */
-  let pauses: Set<() => void> | null = new Set();
-
-  /** Waits some milliseconds, or until idle() is called. */
-  const pause = (ms: number) =>
-    new Promise<void>((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        pauses?.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, pauses === null ? 0 : ms);
-      pauses?.add(end);
-    });
+  const stopped = new AbortController();
 
   /** Looks once at all removals that were noted during the last look. */
   async function watch(key: string, by: Remover, first: Removals): Promise<void> {
@@ -80,7 +68,8 @@ export function createRemovalWatch(
         waiting.set(key, null);
         const begun = performance.now();
         await check(by, noted);
-        await pause(REST * (performance.now() - begun));
+        const rest = REST * (performance.now() - begun);
+        await wait(rest, undefined, { signal: stopped.signal }).catch(() => {});
       }
     } finally {
       waiting.delete(key);
@@ -105,9 +94,7 @@ export function createRemovalWatch(
       watching.add(watched);
     },
     async idle() {
-      const resting = pauses ?? [];
-      pauses = null;
-      for (const end of resting) end();
+      stopped.abort();
       while (watching.size > 0) await Promise.all(watching);
     },
   };
