@@ -171,6 +171,7 @@ export function repeat(
   const removed = listings.filter(
     (one) => !isListed(one) && changesFor(window, [one], holdings, spellings, habits).remove.length > 0,
   );
+  if (removed.length === 0) return [];
   const moves = removed.some(({ state }) => state === "left");
   const similar = new Set(removed.map(({ feed_url }) => looselyOf(feed_url)));
   return listings.flatMap((listing) => {

@@ -60,7 +60,7 @@ export interface Others {
 export interface World {
   devices: { kind: Kind; skew: number }[];
   steps: Step[];
-  /** Whether apps that skip what they take for another feed take it for each that they remove then. */
+  /** Whether new URLs of podcasts redirect to former ones, for which some apps take them. */
   similar?: boolean;
 }
 
@@ -131,7 +131,7 @@ const backUp = { weight: 2, arbitrary: fc.constant<Step>({ do: "back up server" 
 export const world = worldOf(KINDS, listStep, "small");
 /** The server is restored from a backup that lacks what apps have seen. */
 export const olderWorld = worldOf(KINDS, fc.oneof(...listSteps, backUp), "small");
-/** Feeds have similar URLs, or redirect to each other. What one of two devices with one id skips, the server can't know. */
+/** New URLs of podcasts redirect to former ones. What one of two devices with one id skips, the server can't know. */
 export const similarWorld = worldOf(["antennapod", "nextcloud", "kasts"], listStep, "small").map(
   ({ devices, steps }): World => ({ devices, steps: steps.filter((one) => one.do !== "twin"), similar: true }),
 );
