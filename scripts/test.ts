@@ -11,7 +11,7 @@ import { PATIENCE } from "../test/support/patience.ts";
 const RECORDS = process.argv.includes("--record");
 /** More than there are cores: a third of a test is waiting. */
 const AT_ONCE = RECORDS ? 1 : availableParallelism() + 4;
-/** Whether a file is a part of its own, as fault tests are in the long run: some take 20 times as long there, and begin first. */
+/** Whether a file is a part alone, as fault tests are in the long run: some take 20 times as long there, and begin first. */
 const isAlone = (file: string) => LONG && file.startsWith("test/faults/");
 const LONG_FAULTS = 20;
 
