@@ -1,6 +1,6 @@
 // URLs for people: without what may be a secret.
 import { domainToUnicode } from "node:url";
-import { parseUrl } from "./url.ts";
+import { decodePercent, parseUrl } from "./url.ts";
 
 /** Characters that people read of a URL. */
 const LONGEST = 300;
@@ -76,14 +76,7 @@ export function readableEpisode(episode_url: string): string {
 
 /** A part of a path without encoding, extension and separators. */
 function readPart(part: string): string {
-  const text = part.replace(/(%[0-9a-f]{2})+/gi, (bytes) => {
-    try {
-      return decodeURIComponent(bytes);
-    } catch {
-      return bytes;
-    }
-  });
-  return text
+  return decodePercent(part)
     .replace(/\.[a-z0-9]{2,4}$/i, "")
     .replace(/[-_+\s]+/g, " ")
     .trim();

@@ -1,6 +1,7 @@
 // Spellings: how an app writes a feed URL that it received.
 import { domainToASCII, domainToUnicode } from "node:url";
 import { withoutSlashesAtEnd } from "./feed-url.ts";
+import { decodePercent } from "./url.ts";
 
 /**
  * - `as sent`: exactly as it received it
@@ -79,18 +80,10 @@ const SCHEME = /^https?:\/\//i;
  * without a name between them, Kasts (feedExists) percent-encoding.
  */
 export const looselyOf = (feed_url: string): string =>
-  decode(withoutScheme(feed_url))
+  decodePercent(withoutScheme(feed_url))
     .toLowerCase()
     .replace(/^([^/?#]*):\d+/, "$1")
     .replace(/\/+(?=\/|$)/g, "");
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
 
 /** A URL without its scheme: one app reads a feed by http, another by https. */
 export const withoutScheme = (feed_url: string): string => feed_url.replace(SCHEME, "");

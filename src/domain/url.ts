@@ -15,3 +15,13 @@ export function hasLongHost(url: string): boolean {
 
 /** As URL.parse(); null for a host that is too long, too. */
 export const parseUrl = (url: string, base?: string): URL | null => (hasLongHost(url) ? null : URL.parse(url, base));
+
+/** The text with percent-encoding decoded, but for what is no UTF-8. */
+export const decodePercent = (text: string): string =>
+  text.replace(/(%[0-9a-f]{2})+/gi, (bytes) => {
+    try {
+      return decodeURIComponent(bytes);
+    } catch {
+      return bytes;
+    }
+  });
