@@ -45,6 +45,14 @@ export class Rounds<Item extends { readonly owner: unknown }> {
     for (const item of [...items, ...this.takeAll()]) this.add(item);
   }
 
+  /** Puts back what was taken, before its owner's others. All other owners' turns come first. */
+  postpone(item: Item): void {
+    const queue = this.#queues.get(item.owner) ?? [];
+    this.#queues.delete(item.owner);
+    this.#queues.set(item.owner, [item, ...queue]);
+    this.#length++;
+  }
+
   forEach(act: (item: Item) => void): void {
     for (const queue of this.#queues.values()) queue.forEach(act);
   }

@@ -26,6 +26,8 @@ interface Job {
   owner: number | undefined;
   /** Whether a group ended while it waited. */
   waited: boolean;
+  /** Whether it was too long to come after others. */
+  isLong: boolean;
   run(count: Count): Promise<unknown>;
   resolve(value: unknown): void;
   reject(error: unknown): void;
@@ -60,7 +62,8 @@ export class GroupWriter {
   /** Resolves with the job's result after the commit that holds it. */
   run<T>(user: number | undefined, work: (count: Count) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#queue.add({ owner: user, waited: false, run: work, resolve: (value) => resolve(value as T), reject });
+      const job = { owner: user, waited: false, isLong: false, run: work };
+      this.#queue.add({ ...job, resolve: (value) => resolve(value as T), reject });
       this.#loop ??= this.#work();
     });
   }
@@ -110,7 +113,8 @@ export class GroupWriter {
       const begun = performance.now();
       const outcome = await (isFirst ? this.#runFirst(job) : this.#runNext(job));
       if (!outcome) {
-        this.#queue.putBack([job]);
+        job.isLong = true;
+        this.#queue.postpone(job);
         break;
       }
       if (performance.now() - begun < LONGEST_TURN) this.#long.delete(job.owner);
@@ -128,7 +132,7 @@ export class GroupWriter {
   /** Takes the job that is next. One of a large request begins a group, after one group of others that wait. */
   #take(isFirst: boolean): Job | undefined {
     const queue = this.#queue;
-    const isSmall = ({ owner }: Job) => (this.#long.get(owner) ?? 0) < LARGE;
+    const isSmall = ({ owner, isLong }: Job) => !isLong && (this.#long.get(owner) ?? 0) < LARGE;
     return isFirst ? (queue.take(({ waited }) => waited) ?? queue.take(isSmall) ?? queue.take()) : queue.take(isSmall);
   }
 
@@ -202,10 +206,12 @@ export class GroupWriter {
     }
   }
 
-  // The first job failed, or a full disk inside a job rolled back the whole transaction: that one fails, others run again.
+  // The first job failed, or a full disk inside a job rolled back the whole transaction: that one fails, even if it went on
+  // after the error, and others run again.
   #groupLost(outcomes: Outcome[]): void {
     const last = outcomes.pop();
-    if (last && "error" in last) last.job.reject(this.connection.translate(last.error));
+    const error = last && "error" in last ? last.error : new Error("The transaction was rolled back");
+    last?.job.reject(this.connection.translate(error));
     this.#queue.putBack(outcomes.map((outcome) => outcome.job));
     this.#end();
   }

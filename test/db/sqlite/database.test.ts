@@ -17,6 +17,8 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
+const insertNamed = (tx: Tx, name: string) => insertUser(tx, { public_id: name, name, name_key: name, created_at: 0 });
+
 test("many requests at once are answered right after opening", async () => {
   await server.reopen();
   const answers = await Promise.all(Array.from({ length: 20 }, () => user.request("GET", "/subscriptions")));
@@ -102,7 +104,7 @@ describe("writes that share a commit", () => {
 
   test("of which one is long wait neither for it nor lose by it, also if it fails", async () => {
     const { database } = server.app;
-    const add = (name: string) => (tx: Tx) => insertUser(tx, { public_id: name, name, name_key: name, created_at: 0 });
+    const add = (name: string) => (tx: Tx) => insertNamed(tx, name);
     const runs = { long: 0, failing: 0 };
     const long = (of: keyof typeof runs, end: () => void) => async (tx: Tx) => {
       runs[of]++;
@@ -177,6 +179,27 @@ describe("writes that share a commit", () => {
       await next;
     });
 
+    test("take turns with changes of other users that are too long to share a commit", async () => {
+      await part();
+      await part();
+      parts = [];
+      let isDone = false;
+      const next = part().then(() => {
+        isDone = true;
+      });
+      const write = async (user: number) => {
+        for (let n = 0; n < 10 && !isDone; n++) {
+          await server.app.database.write(async (tx) => {
+            for (let n = 0; n < 100; n++) await countUsers(tx, {});
+          }, user);
+          written.push(user);
+        }
+      };
+      const written: number[] = [];
+      await Promise.all([next, write(other), write(other + 1)]);
+      expect(written.length).toBeLessThan(6);
+    });
+
     test("don't keep the next part waiting for ever", async () => {
       await part();
       await part();
@@ -202,6 +225,16 @@ describe("writes that share a commit", () => {
     );
     expect(statuses).toEqual([200, 200, 500, 200, 500, 200]);
     expect(await user.changes()).toHaveLength(4);
+  });
+
+  test("are repeated also if that one goes on after the error: only it is refused", async () => {
+    await server.sql(`create trigger refuse before insert on users when new.name = 'bad'
+      begin select raise(rollback, 'all is lost'); end`);
+    const add = (name: string) => server.app.database.write((tx) => insertNamed(tx, name).catch(() => {}));
+    const written = await Promise.allSettled(["a", "bad", "b"].map(add));
+    expect(written.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect((await Promise.allSettled([add("bad")])).map(({ status }) => status)).toEqual(["rejected"]);
+    expect(await server.app.database.read((tx) => countUsers(tx, {}))).toEqual([{ count: 3 }]);
   });
 
   test("of one user get timestamps in the order of their commits", async () => {
