@@ -25,10 +25,13 @@ async function measureUsers(bench: Bench): Promise<Line[]> {
   const small = await start(bench.programs, "podkeep", few);
   const large = await start(bench.programs, "podkeep", many);
   const compare = async (what: string, path: string): Promise<Line> => {
-    const times = await inTurn(bench.rounds, {
+    const measures = {
       large: () => typicalTime(bench, large, many, path),
       small: () => typicalTime(bench, small, few, path),
-    });
+    };
+    // Not the first requests of 10,000 users: they read pages of the file that later ones find in memory.
+    await inTurn(1, measures);
+    const times = await inTurn(bench.rounds, measures);
     return { what, podkeep: times.large, baseline: times.small, unit: "ms", goal };
   };
   // Not the first page: that one writes until a user has asked for it sixteen times, which ten users soon have.
