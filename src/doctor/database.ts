@@ -2,7 +2,7 @@
 import { type App, openApp, refuseLostData } from "../app.ts";
 import type { Config } from "../config/settings.ts";
 import { OtherSchema, UnfinishedCopy } from "../db/migrations/migrate.ts";
-import { findDamage, isMissing, sizeOf } from "../db/sqlite/file.ts";
+import { findDamage, findUnread, isMissing, sizeOf } from "../db/sqlite/file.ts";
 import { writeNothing } from "../db/statement.ts";
 import { codeOf, isDiskFull, isRefusal, reasonOf } from "../errors.ts";
 import { SAVE } from "./data-directory.ts";
@@ -13,6 +13,7 @@ const ABOUT = "database";
 /** What to do about data that can't be opened. */
 const ADVICE = {
   copy: "Stop all servers first. The copy continues where it ended",
+  disk: "Look for errors of its disk in dmesg. If it stays so, restore a backup with podkeep backup restore",
   file: "Fix the cause, or restore a backup with podkeep backup restore",
   restoring: "Run this again when it is done",
   schema: "podkeep help upgrades says when to restart the server, and how to go back",
@@ -34,7 +35,7 @@ export async function checkDatabase(config: Config): Promise<{ finding: Finding;
     const finding = "file" in location ? checkDamage(location.file) : await checkTransactions(app);
     if (finding.state === "ok") return { finding, app };
     await app.close();
-    return without(finding);
+    return without("file" in location ? blameDisk(location.file, finding) : finding);
   } catch (error) {
     await app?.close();
     return without(problem(ABOUT, reasonOf(error), adviseOn(error, "file" in location)));
@@ -55,6 +56,12 @@ function adviseOn(error: unknown, isFile: boolean): string {
 async function checkTransactions({ database }: App): Promise<Finding> {
   await Promise.all([1, 2, 3].map(() => database.write((tx) => writeNothing(tx, {}))));
   return ok(ABOUT, "opens, and its schema is current");
+}
+
+/** Gives the finding of a file that was closed: what looks like damage may be a page that can't be read. */
+function blameDisk(file: string, finding: Finding): Finding {
+  const unread = findUnread(file);
+  return unread === null ? finding : problem(ABOUT, `can't be read: ${unread}`, ADVICE.disk);
 }
 
 function checkDamage(file: string): Finding {

@@ -81,6 +81,33 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
     PATIENCE + rounds(1, 4) * 5000,
   );
 
+  test.each([
+    ["a page of the schema once", ["pread64:error=EIO:when=5"]],
+    ["a page once", ["pread64:error=EIO:when=20"]],
+    ["most pages", ["pread64:error=EIO:when=20+1", "read:error=EIO"]],
+  ])("that can't read %s at a start is not taken for damage, so systemd tries again", async (_, faults) => {
+    const podkeep = install();
+    await podkeep.user("ann");
+    const { argv, env } = await podkeep.command(["serve", "--port", "0"]);
+    const failing = inject(faults, [podkeep.database]);
+    const server = Bun.spawn([...failing, ...argv], { env, stdin: "ignore", stdout: "ignore", stderr: "pipe" });
+    const said = await server.stderr.text();
+    expect(said).toContain(`${podkeep.database} can't be read`);
+    expect(said).not.toContain("damaged");
+    expect(await server.exited).toBe(1);
+  });
+
+  test("that can't read a page is what the doctor finds, not damage", async () => {
+    const podkeep = install();
+    await podkeep.user("ann");
+    const { argv, env } = await podkeep.command(["doctor"]);
+    const failing = inject(["pread64:error=EIO:when=100+1", "read:error=EIO"], [podkeep.database]);
+    const doctor = Bun.spawn([...failing, ...argv], { env, stdin: "ignore" });
+    const found = await doctor.stdout.text();
+    expect(found).toContain("problem database: can't be read: i/o error");
+    expect(found).toContain("Look for errors of its disk");
+  });
+
   test("answers writes with 503 and Retry-After, and reads as usual", async () => {
     const podkeep = install();
     const token = await podkeep.user("ann");

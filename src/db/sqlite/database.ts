@@ -14,7 +14,7 @@ import { SqliteConnection } from "./connection.ts";
 import { keepDamagedLog } from "./damaged-log.ts";
 import { isServed, lockDirectory } from "./directory-lock.ts";
 import { adviseOnRights } from "./directory-owner.ts";
-import { damaged, prepareFile, refuseDamaged, sizeOf } from "./file.ts";
+import { damaged, isDamage, prepareFile, refuseDamaged, sizeOf } from "./file.ts";
 import { reasonIn } from "./file-system.ts";
 import { GroupWriter } from "./group-commit.ts";
 import { refuseLost, requireBackups } from "./lost.ts";
@@ -34,8 +34,8 @@ export interface SqliteOptions extends UpgradeOptions {
 
 /**
  * Opens the database file, creates it if it is missing, and migrates it.
- * @throws DomainError "config" if the file is not ours, lost, damaged, or from a newer program; "unavailable" if it can't be written;
- * "conflict" if another process uses its directory in a way that excludes this one
+ * @throws DomainError "config" if the file is not ours, lost, damaged, or from a newer program; "unavailable" if it can't be
+ * read or written; "conflict" if another process uses its directory in a way that excludes this one
  */
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const { file, busy_timeout, use } = options;
@@ -80,10 +80,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     const advice = isRefused ? `. ${adviseOnRights(dirname(file))}` : "";
     unlock();
     if (error instanceof DomainError) throw error;
-    if (codeOf(error).startsWith("SQLITE_CORRUPT")) throw damaged(file, messageOf(error), error);
     if (codeOf(error) === "SQLITE_NOTADB") {
       throw new DomainError("config", `${file} is not a SQLite database`, { cause: error });
     }
+    if (isDamage(error)) throw damaged(file, messageOf(error), error);
     const reason =
       reasonIn(dirname(file), error) + advice + (isDiskFull(error) ? ". Free some space, and try again" : "");
     throw new DomainError("unavailable", `${file} can't be opened as a database: ${reason}`, { cause: error });

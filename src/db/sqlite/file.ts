@@ -1,6 +1,6 @@
 // The database file: whether it is ours, its schema version, and whether it is damaged.
 import { Database as Sqlite } from "bun:sqlite";
-import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readlinkSync, statSync } from "node:fs";
+import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readlinkSync, readSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { codeOf, DomainError, reasonOf } from "../../errors.ts";
 import type { Dialect } from "../migrations/dialect.ts";
@@ -122,18 +122,55 @@ export function findDamage(file: string): string | null {
   }
 }
 
-/** Reads all pages, but not all indexes, of a file up to QUICKLY_CHECKED. @throws DomainError "config" if it is damaged */
+/** What a check found. */
+class Damage extends Error {}
+
+/** Reads all pages, but not all indexes, of a file up to QUICKLY_CHECKED. @throws as SQLite does for damage */
 export function refuseDamaged(sqlite: Sqlite, file: string): void {
   if (sizeOf(file) > QUICKLY_CHECKED) return;
   const found = firstValue(sqlite, "pragma quick_check(1)");
   // It has filled the cache of pages.
   sqlite.run("pragma shrink_memory");
-  if (found !== "ok") throw damaged(file, String(found));
+  if (found !== "ok") throw new Damage(String(found));
 }
 
-/** Whether SQLite found damage. It takes a page that can't be read for one too. */
-export const isDamage = (error: unknown) => /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
+/** Whether SQLite found damage. It takes a page that can't be read for one too: see damaged(). */
+export const isDamage = (error: unknown) => error instanceof Damage || /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
 
-/** The error for a file that can't be read whole. */
-export const damaged = (file: string, what: string, cause?: unknown) =>
-  new DomainError("config", `${file} is damaged (${what}): restore a backup`, { cause });
+/**
+ * The error for a file in which SQLite found damage: "config", or "unavailable" if it can't be read, since a disk that
+ * fails may read it at another start. Looks again as findUnread() does.
+ */
+export function damaged(file: string, what: string, cause?: unknown): DomainError {
+  const unread = findUnread(file);
+  if (unread === null) return new DomainError("config", `${file} is damaged (${what}): restore a backup`, { cause });
+  const advice = "look for errors of its disk in dmesg. If it stays so, restore a backup";
+  return new DomainError("unavailable", `${file} can't be read (${unread}): ${advice}`, { cause });
+}
+
+/**
+ * Why a file in which SQLite found damage, or its log, can't be read, or could not be read before; null if it is damaged.
+ * This process must have closed the file, whose locks end with that.
+ */
+export function findUnread(file: string): string | null {
+  try {
+    for (const path of [file, `${file}-wal`]) if (!isMissing(path)) readAll(path);
+  } catch (error) {
+    return reasonOf(error);
+  }
+  try {
+    return findDamage(file) === null ? "a page was unreadable for a moment" : null;
+  } catch {
+    return null;
+  }
+}
+
+function readAll(path: string): void {
+  const handle = openSync(path, "r");
+  try {
+    const piece = Buffer.allocUnsafe(1024 * 1024);
+    while (readSync(handle, piece) > 0);
+  } finally {
+    closeSync(handle);
+  }
+}
