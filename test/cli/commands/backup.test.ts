@@ -112,6 +112,21 @@ test("a restore needs the server stopped", async () => {
   expect(json.tables.subscriptions).toBe(count);
 });
 
+test("the database is restored from its own file, as after an image of the disk was written back", async () => {
+  const file = join(folder, "podkeep.db");
+  const latest = (path: string) => {
+    const sqlite = new Database(path, { readonly: true });
+    const [row] = sqlite.query<{ clock: number }, []>("select clock from users").all();
+    sqlite.close();
+    return row?.clock ?? 0;
+  };
+  const before = latest(file);
+  const { code, json } = await backup("restore", file, "--yes", "--json");
+  expect([code, json.tables.subscriptions]).toEqual([0, count]);
+  expect(latest(file)).toBeGreaterThan(before + 24 * 60 * 60 * 1000);
+  expect(latest(join(json.replaced, "podkeep.db"))).toBe(before);
+});
+
 test("a restore asks before it replaces data, and does not ask if there is none", async () => {
   const file = join(folder, "copy.db");
   await backup("create", file);
