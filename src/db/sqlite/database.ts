@@ -19,7 +19,7 @@ import { reasonIn } from "./file-system.ts";
 import { GroupWriter } from "./group-commit.ts";
 import { refuseLost, requireBackups } from "./lost.ts";
 import { OpenFiles } from "./open-files.ts";
-import { choosePageSize } from "./page-size.ts";
+import { choosePageSize, removeJournal } from "./page-size.ts";
 import { removeLeftovers } from "./replacement.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
 import { Snapshot } from "./snapshot.ts";
@@ -65,6 +65,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (use === "server" && !pending) await retry(() => refuseDamaged(sqlite, file));
     if (sizeOf(file) === 0) choosePageSize(sqlite);
     await retry(() => sqlite.run("pragma journal_mode = wal"));
+    if (use === "server") removeJournal(sqlite, file);
     if (damagedLog !== null) await retry(() => sqlite.run("pragma wal_checkpoint(truncate)"));
     if (pending) await upgradeFile(sqlite, options);
     if (use === "server" || pending) keepStatistics(sqlite);

@@ -1,6 +1,6 @@
 // The size of the file's pages. A change of one row writes each page that it touches whole, to the log and to the file.
 import type { Database as Sqlite } from "bun:sqlite";
-import { statfsSync } from "node:fs";
+import { rmSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { firstValue, sizeOf } from "./file.ts";
 
@@ -40,6 +40,12 @@ export function shrinkPages(sqlite: Sqlite, file: string): void {
     sqlite.run("pragma temp_store_directory = ''");
     sqlite.run("pragma temp_store = memory");
   }
+}
+
+/** Removes the journal without a header that a killed shrinkPages() may leave. Only after a read, as the only server. */
+export function removeJournal(sqlite: Sqlite, file: string): void {
+  // With a write-ahead log there is no other journal: one that was needed was played back before.
+  if (firstValue(sqlite, "pragma journal_mode") === "wal") rmSync(`${file}-journal`, { force: true });
 }
 
 /** For VACUUM's copy and the pages as they were before. */
