@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
-import { copyDatabase, hasDeletedUsers } from "../db/sqlite/backup.ts";
+import { clockIn, copyDatabase, hasDeletedUsers } from "../db/sqlite/backup.ts";
 import { openSqlite } from "../db/sqlite/database.ts";
 import { isEmpty } from "../db/sqlite/lost.ts";
 import { replacedCopy } from "../db/sqlite/replacement.ts";
@@ -63,6 +63,7 @@ export async function readKnown(config: Config): Promise<Known> {
     // With more room it can be read.
     if (isDiskFull(error)) throw error;
     known.unread = messageOf(error);
+    known.clock = Math.max(known.clock, clockIn(current));
   }
   return known;
 }

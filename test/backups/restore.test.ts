@@ -6,6 +6,7 @@ import { openApp } from "../../src/app.ts";
 import { verifyBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
 import { readConfig } from "../../src/config/settings.ts";
+import { MIGRATION_TABLE } from "../../src/db/migrations/migrate.ts";
 import { lockDirectory } from "../../src/db/sqlite/directory-lock.ts";
 import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
 import { listSubscribedAt, readHistorySince, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
@@ -433,6 +434,22 @@ describe("restoring a backup", () => {
     expect(unread).toContain("file is not a database");
     expect(await Bun.file(join(replaced ?? "", "podkeep.db")).text()).toBe("rubbish");
     expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+  });
+
+  test("going back from a newer version, an app that is ahead of the backup and of the clock gets everything again", async () => {
+    await add("a");
+    const { file } = await backup();
+    const time = podkeep.clock.now();
+    podkeep.clock.advance(10 * 24 * 3_600_000);
+    await add("b");
+    const since = latest(await list());
+    podkeep.clock.set(time);
+    await podkeep.sql(`insert into ${MIGRATION_TABLE} (name, timestamp) values ('9999_future', '')`);
+    await podkeep.app.close();
+    const { unread } = await restoreBackup(podkeep.app.config, podkeep.clock, file);
+    await podkeep.open();
+    expect(unread).toContain("9999_future");
+    expect((await list(since)).map(({ feed_url }) => feed_url)).toEqual(["https://a.test/rss"]);
   });
 
   test("an empty file has no old data, so none is said to be unreadable", async () => {

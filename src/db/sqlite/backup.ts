@@ -238,3 +238,16 @@ export function hasDeletedUsers(copy: string): boolean {
     sqlite.close();
   }
 }
+
+/** The latest timestamp in a database that may be of a newer program; 0 if it can't be read, or is damaged. */
+export function clockIn(file: string): number {
+  let sqlite: Sqlite | undefined;
+  try {
+    sqlite = openSource(file);
+    return isOurs(sqlite) && damageIn(sqlite) === null ? Number(firstValue(sqlite, "select max(clock) from users")) : 0;
+  } catch {
+    return 0;
+  } finally {
+    sqlite?.close();
+  }
+}
