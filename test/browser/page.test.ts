@@ -277,6 +277,14 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect(await agoAfter(23)).toBe("23 hours ago");
   });
 
+  test("for a browser whose clock is an hour behind, no sync is still to come: the page says its time", async () => {
+    const page = await signIn({ locale: "en-GB" });
+    await page.clock.setFixedTime(Date.now() - 3_600_000);
+    await page.goto("/apps");
+    const seen = page.getByText("last seen").locator("time").last();
+    expect(await seen.textContent()).toMatch(/^\d+ \w+ \d{4}, \d\d:\d\d$/);
+  });
+
   test("a date in a right-to-left language is in order on a page in English", async () => {
     const page = await signIn({ locale: "ar-AE" });
     await importList(page);

@@ -32,7 +32,8 @@ for (const element of document.querySelectorAll("time")) {
   element.title = exact;
   if (format === "day") element.textContent = date.toLocaleDateString(undefined, { dateStyle: "medium" });
   else if (format === "clock") element.textContent = clock(date) ?? exact;
-  else if (Math.abs(ago) > 7 * 86400) element.textContent = exact;
+  // What is still to come is in the past, and this browser's clock behind.
+  else if (ago < -7 * 86400 || ago >= 60) element.textContent = exact;
   else {
     const [name, seconds] = unit ?? ["second", Number.POSITIVE_INFINITY];
     element.textContent = relative.format(name === "day" ? daysTo(date) : Math.trunc(ago / seconds), name);
