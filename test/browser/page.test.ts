@@ -470,6 +470,22 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect(await page.locator("header, form, .button").and(page.locator(":visible")).count()).toBe(0);
   });
 
+  test("a printed history has no filter, and a printed podcast no button to copy its URL", async () => {
+    const page = await signIn();
+    await importList(page);
+    await wipe();
+    await page.emulateMedia({ media: "print" });
+    await page.goto("/history");
+    await page.waitForLoadState();
+    const controls = page.locator("form, button, select, .button").and(page.locator(":visible"));
+    expect(await controls.count()).toBe(0);
+    await page.goto("/podcasts/unsubscribed");
+    await page.locator(".links a").first().click();
+    await page.getByRole("heading", { name: "Feed URL" }).waitFor();
+    await page.waitForLoadState();
+    expect(await controls.count()).toBe(0);
+  });
+
   test("the list is filtered while somebody types, and by the server without JavaScript", async () => {
     const page = await signIn();
     await importList(page);
