@@ -605,6 +605,24 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect(await groups.allTextContents()).toEqual(["phone"]);
   });
 
+  test("after the Back button the history's filter says what is shown", async () => {
+    const page = await signIn();
+    for (const label of ["laptop", "phone"]) {
+      const { token } = (await program.run(["token", "issue", "ann", "--label", label, "--json"])).json;
+      await request(token, "POST", "/subscriptions", { subscriptions: [{ feed_url: `https://${label}.example/` }] });
+    }
+    await page.goto("/history");
+    const [groups, filter] = [page.locator("summary .title"), page.getByLabel("Changes by")];
+    await filter.selectOption("phone");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.waitForURL(/by=/);
+    expect(await groups.count()).toBe(1);
+    await page.goBack();
+    await page.waitForLoadState();
+    expect(await groups.count()).toBe(2);
+    expect(await filter.inputValue()).toBe("");
+  });
+
   test("the name of a device in a right-to-left script stays apart from the time of its sync", async () => {
     const headers = { ...basicAuth("ann", PASSWORD), "User-Agent": "gPodder/3.11.4" };
     for (const [device, caption] of [

@@ -74,10 +74,10 @@ interface ChoiceProps {
   chosen: string | undefined;
 }
 
-/** Chooses one of several by which a list is filtered, or none. */
+/** Chooses one of several by which a list is filtered, or none. After the Back button it says how the list is filtered. */
 export function Choice({ name, label, all, options, chosen }: ChoiceProps) {
   return (
-    <select name={name} aria-label={label}>
+    <select name={name} aria-label={label} autocomplete="off">
       <option value="">{all}</option>
       {[...options].map(([value, text]) => (
         <option value={value} selected={value === chosen}>
