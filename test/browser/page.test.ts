@@ -771,6 +771,42 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     });
   }
 
+  test("in the list of apps the cursor stays where it was, or at what was done", async () => {
+    await program.run(["token", "issue", "ann", "--label", "phone"]);
+    const headers = { ...basicAuth("ann", PASSWORD), "User-Agent": "gPodder/3.11.4" };
+    const body = JSON.stringify({ caption: "Pixel" });
+    await fetch(`${origin}/api/2/devices/ann/my.phone.json`, { method: "POST", headers, body });
+    await signIn();
+    const page = await signIn({ javaScriptEnabled: false });
+    await page.goto("/apps");
+    const isAt = (role: "link" | "button", name: string) =>
+      page.getByRole(role, { name }).and(page.locator(":focus")).waitFor();
+    for (const name of ["phone", "Pixel"]) {
+      await page.getByRole("link", { name: `Rename ${name}` }).press("Enter");
+      await page.getByRole("link", { name: "Cancel" }).press("Enter");
+      await isAt("link", `Rename ${name}`);
+      await page.keyboard.press("Enter");
+      await page.getByLabel(`Name of ${name}`).fill(`my ${name}`);
+      await page.keyboard.press("Enter");
+      await isAt("link", `Rename my ${name}`);
+    }
+    await page.getByRole("link", { name: "Revoke my phone" }).press("Enter");
+    await page.getByRole("link", { name: "Cancel" }).press("Enter");
+    await isAt("link", "Revoke my phone");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Revoke" }).press("Enter");
+    const notice = page.getByRole("status").and(page.locator(":focus"));
+    await notice.filter({ hasText: "The app is revoked." }).waitFor();
+    await page.getByRole("button", { name: "Forget my Pixel" }).press("Enter");
+    await notice.filter({ hasText: "The device is forgotten." }).waitFor();
+    const others = page.getByRole("button", { name: /^Sign out / });
+    await others.and(page.locator(":not([aria-label*='this browser'])")).press("Enter");
+    await notice.filter({ hasText: "The browser is signed out." }).waitFor();
+    await others.press("Enter");
+    await page.getByText("Your session has ended.").waitFor();
+    expect(await page.getByLabel("Name").count()).toBe(1);
+  });
+
   test("the button that shows a password says of which field it is", async () => {
     const page = await signIn();
     await page.goto("/account");

@@ -15,21 +15,22 @@ import { noStore } from "../no-store.ts";
 import type { Shared } from "../shared.ts";
 import { hasLogin, whyNoPhone } from "./connect-steps.ts";
 import { readForm } from "./form.ts";
-import { AppsPage, type OpenRow } from "./pages/apps.tsx";
+import { AppsPage, listPath, type OpenRow } from "./pages/apps.tsx";
 import { AskDevicePage, ChooseAppPage, ConnectedPage, GuidePage, LoginPage, OpenLinkPage } from "./pages/connect.tsx";
 import { show } from "./render.tsx";
 import { isByPassword } from "./session.ts";
 import { texts } from "./texts.ts";
 
 const Kind = z.enum(Object.keys(texts.connect.apps) as [keyof typeof texts.connect.apps]);
+const Done = z.enum(Object.keys(texts.apps.done) as [keyof typeof texts.apps.done]);
 const Form = { app: Kind, device: z.string().max(60), nonce: z.string().min(20).max(60) };
 
 export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared): void {
   const serverOf = (c: Context<HttpEnv>) => appUrlFrom(forwarded.baseUrlOf(c), app.config);
 
   http.get("/apps", (c) => {
-    const { rename, revoke, device } = c.req.query();
-    return showApps(c, app, { rename, revoke, device });
+    const { rename, revoke, device, done } = c.req.query();
+    return showApps(c, app, { rename, revoke, device }, Done.safeParse(done).data);
   });
 
   // Where a refused form was, for browsers that open it again.
@@ -46,13 +47,14 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
 
   http.post("/apps/devices/:id/forget", async (c) => {
     await forgetDevice(app, c.get("actor"), c.req.param("id"));
-    return c.redirect("/apps", 303);
+    return c.redirect("/apps?done=forgotten", 303);
   });
 
   http.post("/apps/sessions/:id/end", async (c) => {
     if (!isByPassword(c)) throw new DomainError("forbidden", texts.apps.needsPassword);
-    await endPageSession(app, c.get("actor"), c.req.param("id"));
-    return c.redirect("/apps", 303);
+    const id = c.req.param("id");
+    await endPageSession(app, c.get("actor"), id);
+    return c.redirect(id === c.get("sessionId") ? "/apps" : "/apps?done=signedOut", 303);
   });
 
   http.post("/apps/:id/rename", async (c) => {
@@ -63,7 +65,7 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
 
   http.post("/apps/:id/revoke", async (c) => {
     await revokeApp(app, c.get("actor"), c.req.param("id"));
-    return c.redirect("/apps", 303);
+    return c.redirect("/apps?done=revoked", 303);
   });
 
   // The list of apps says why a session by token can't.
@@ -93,9 +95,10 @@ export function serveApps(http: Hono<HttpEnv>, app: App, { forwarded }: Shared):
   });
 }
 
-async function showApps(c: Context<HttpEnv>, app: App, open: OpenRow): Promise<Response> {
+async function showApps(c: Context<HttpEnv>, app: App, open: OpenRow, done?: z.infer<typeof Done>): Promise<Response> {
   const lists = await listApps(app, c.get("actor"));
-  const page = <AppsPage {...lists} open={open} sessionId={c.get("sessionId")} />;
+  const notice = done && texts.apps.done[done];
+  const page = <AppsPage {...lists} open={open} sessionId={c.get("sessionId")} notice={notice} />;
   return show(c, page, open.problem === undefined ? 200 : 400);
 }
 
@@ -103,7 +106,7 @@ async function showApps(c: Context<HttpEnv>, app: App, open: OpenRow): Promise<R
 async function orAskAgain(c: Context<HttpEnv>, app: App, open: OpenRow, rename: () => Promise<unknown>) {
   try {
     await rename();
-    return c.redirect("/apps", 303);
+    return c.redirect(listPath(open), 303);
   } catch (error) {
     if (!isRefusal(error, "invalid")) throw error;
     return showApps(c, app, { ...open, problem: `${error.message}.` });

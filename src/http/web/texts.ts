@@ -138,6 +138,11 @@ export const texts = {
     deviceName: (caption: string) => `Name of ${caption}`,
     save: "Save",
     revoke: "Revoke",
+    done: {
+      revoked: "The app is revoked.",
+      forgotten: "The device is forgotten. It comes back if its app syncs again.",
+      signedOut: "The browser is signed out.",
+    },
     revokeAsk: (label: string) => `Revoke ${label}? It can't sync any more.`,
     noLabel: "App without a name",
     readOnly: "can only read",

@@ -135,7 +135,7 @@ test("a revoked app can't sync any more; looking at the question revokes nothing
   expect((await browser.open(`/apps/${id}/revoke`)).status).toBe(404);
   const app = server.as(user, token);
   expect((await app.request("GET", "/subscriptions")).status).toBe(200);
-  expect((await browser.submit(`/apps/${id}/revoke`)).path).toBe("/apps");
+  expect((await browser.submit(`/apps/${id}/revoke`)).path).toBe("/apps?done=revoked");
   expect((await app.request("GET", "/subscriptions")).status).toBe(401);
 });
 
@@ -271,7 +271,7 @@ test("the page's sessions are listed with their browser, and one can be ended", 
   expect((await other.open("/podcasts")).path).toBe("/podcasts");
   expect((await browser.submit(end)).body).not.toContain("Firefox on Android");
   expect((await other.open("/podcasts")).path).toContain("ended=1");
-  expect((await browser.submit(end)).path).toBe("/apps");
+  expect((await browser.submit(end)).path).toBe("/apps?done=signedOut");
 });
 
 test("a session shows when it was last seen, before those that were seen earlier, and goes with its token", async () => {

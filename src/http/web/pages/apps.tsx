@@ -5,7 +5,7 @@ import type { Device } from "../../../services/devices.ts";
 import type { PageSession } from "../../../services/sessions.ts";
 import { fieldWith, Problem, Submit, UserForm, useTyped } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
-import { ActionButton, ButtonLink, Layout, NeedsPassword, Time } from "../layout.tsx";
+import { ActionButton, ButtonLink, Layout, NeedsPassword, Notice, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface AppsProps {
@@ -16,6 +16,7 @@ interface AppsProps {
   /** The session that looks at this. */
   sessionId: string | null;
   open: OpenRow;
+  notice: string | undefined;
 }
 
 /** The row that is open for renaming or revoking, by the id of its token or device. */
@@ -28,7 +29,14 @@ export interface OpenRow {
   problem?: string;
 }
 
-export function AppsPage({ apps, byPassword, sessions, sessionId, open }: AppsProps) {
+/** What opens a row, in the page. */
+const linkId = ({ rename, revoke, device }: OpenRow) =>
+  rename ? `rename-${rename}` : revoke ? `revoke-${revoke}` : `device-${device}`;
+
+/** The list, in which the cursor is at the link that opens a row. */
+export const listPath = (open: OpenRow) => `/apps#${linkId(open)}`;
+
+export function AppsPage({ apps, byPassword, sessions, sessionId, open, notice }: AppsProps) {
   const text = texts.apps;
   const canChange = useFrame().byPassword;
   return (
@@ -41,6 +49,7 @@ export function AppsPage({ apps, byPassword, sessions, sessionId, open }: AppsPr
           </ButtonLink>
         )}
       </div>
+      <Notice>{notice}</Notice>
       {!canChange && <NeedsPassword>{text.needsPassword}</NeedsPassword>}
       {apps.length + byPassword.length === 0 && <p class="muted">{text.none}</p>}
       <ul class="rows">
@@ -101,15 +110,15 @@ function AppRow({ app, open }: { app: ConnectedApp; open: OpenRow }) {
           <ActionButton action={`/apps/${id}/revoke`} kind="danger">
             {text.revoke}
           </ActionButton>
-          <Cancel autofocus />
+          <Cancel open={open} autofocus />
         </div>
       )}
       {canChange && open.rename !== id && open.revoke !== id && (
         <div class="bar">
-          <ButtonLink href={`/apps?rename=${id}`} aria-label={text.renameNamed(name)}>
+          <ButtonLink href={`/apps?rename=${id}`} id={linkId({ rename: id })} aria-label={text.renameNamed(name)}>
             {text.rename}
           </ButtonLink>
-          <ButtonLink href={`/apps?revoke=${id}`} aria-label={text.revokeNamed(name)}>
+          <ButtonLink href={`/apps?revoke=${id}`} id={linkId({ revoke: id })} aria-label={text.revokeNamed(name)}>
             {text.revoke}
           </ButtonLink>
         </div>
@@ -135,8 +144,8 @@ function TimeOf({ label, ms, format }: { label: string; ms: number; format?: "da
   );
 }
 
-const Cancel = ({ autofocus = false }: { autofocus?: boolean }) => (
-  <ButtonLink href="/apps" autofocus={autofocus}>
+const Cancel = ({ open, autofocus = false }: { open: OpenRow; autofocus?: boolean }) => (
+  <ButtonLink href={listPath(open)} autofocus={autofocus}>
     {texts.cancel}
   </ButtonLink>
 );
@@ -149,7 +158,8 @@ interface RenameProps {
   open: OpenRow;
 }
 
-function Rename({ action, field, value, label, open: { typed = value, problem } }: RenameProps) {
+function Rename({ action, field, value, label, open }: RenameProps) {
+  const { typed = value, problem } = open;
   return (
     <UserForm action={action} class="bar">
       <Problem>{problem}</Problem>
@@ -163,7 +173,7 @@ function Rename({ action, field, value, label, open: { typed = value, problem } 
         aria-label={label}
       />
       <Submit>{texts.apps.save}</Submit>
-      <Cancel />
+      <Cancel open={open} />
     </UserForm>
   );
 }
@@ -188,7 +198,7 @@ function DeviceInfo({ device, open }: { device: Device; open: OpenRow }) {
       )}
       {canWrite && open.device !== id && (
         <div class="bar">
-          <ButtonLink href={`/apps?device=${id}`} aria-label={text.renameNamed(caption)}>
+          <ButtonLink href={`/apps?device=${id}`} id={linkId({ device: id })} aria-label={text.renameNamed(caption)}>
             {text.rename}
           </ButtonLink>
           <ActionButton action={`/apps/devices/${id}/forget`} label={text.forgetNamed(caption)}>
