@@ -889,6 +889,20 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect(await isEndLeft("li")).toBe(true);
   });
 
+  test("on a narrow phone a page that names two users with long names does not scroll sideways", async () => {
+    const [one, other] = ["m".repeat(64), "w".repeat(64)];
+    for (const name of [one, other]) await program.run(["user", "create", name, "--password-stdin"], `${PASSWORD}\n`);
+    const page = await open({ viewport: { width: 320, height: 640 }, hasTouch: true });
+    await page.request.post("/sign-in", { form: { name: one, password: PASSWORD } });
+    await page.goto("/podcasts/add");
+    await page.getByLabel("Feed URL").fill("https://a.example/");
+    await page.request.post("/sign-in", { form: { name: other, password: PASSWORD } });
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: `Go on as ${other}` }).waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(320);
+    forgive(/status of 409/);
+  });
+
   test("with text twice as large, the menu of a narrow phone has all its entries, and covers nothing", async () => {
     const page = await signIn({ viewport: { width: 320, height: 640 }, hasTouch: true });
     await importList(page);
