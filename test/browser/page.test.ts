@@ -889,6 +889,28 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect(await isEndLeft("li")).toBe(true);
   });
 
+  test("the name of an app or a device in a right-to-left script ends on its left", async () => {
+    await program.run(["token", "issue", "ann", "--label", "טלפון!"]);
+    const headers = { ...basicAuth("ann", PASSWORD), "User-Agent": "gPodder/3.11.4" };
+    const body = JSON.stringify({ caption: "מחשב!" });
+    await fetch(`${origin}/api/2/devices/ann/laptop.json`, { method: "POST", headers, body });
+    const page = await signIn();
+    await page.goto("/apps");
+    for (const name of ["טלפון", "מחשב"]) {
+      const places = await page.evaluate(`(() => {
+        const name = document.evaluate('//main//text()[starts-with(., "${name}")]', document).iterateNext();
+        return [0, name.length - 1].map((at) => {
+          const range = document.createRange();
+          range.setStart(name, at);
+          range.setEnd(name, at + 1);
+          return range.getBoundingClientRect().x;
+        });
+      })()`);
+      const [first = 0, last = 0] = z.array(z.number()).parse(places);
+      expect([name, last < first]).toEqual([name, true]);
+    }
+  });
+
   test("on a narrow phone a page that names two users with long names does not scroll sideways", async () => {
     const [one, other] = ["m".repeat(64), "w".repeat(64)];
     for (const name of [one, other]) await program.run(["user", "create", name, "--password-stdin"], `${PASSWORD}\n`);

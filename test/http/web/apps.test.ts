@@ -197,7 +197,7 @@ test("devices are listed with their app, and can be renamed and forgotten", asyn
   const page = await browser.open("/apps");
   expect(page.body.indexOf("Pixel")).toBeLessThan(page.body.indexOf("Desk"));
   expect((await browser.submit("/apps/devices/phone1/rename", { caption: "Old <b>phone" })).body).toContain(
-    "Old &lt;b&gt;phone</div>",
+    "Old &lt;b&gt;phone</bdi>",
   );
   expect((await browser.submit("/apps/devices/phone1/rename", { caption: "" })).status).toBe(400);
   expect((await browser.submit("/apps/devices/desk/forget")).body).not.toContain("Desk");
@@ -217,7 +217,7 @@ test("opening again the address of a refused rename leads to the list, also for 
 test("an app can be renamed, with markup as text, and not to nothing", async () => {
   const [, id] = tokenIn((await connect()).body).split("_");
   expect((await browser.submit(`/apps/${id}/rename`, { label: " Old <b>phone " })).body).toContain(
-    "Old &lt;b&gt;phone</div>",
+    "Old &lt;b&gt;phone</bdi>",
   );
   for (const label of ["", " ", "x".repeat(101)]) {
     expect((await browser.submit(`/apps/${id}/rename`, { label })).status).toBe(400);

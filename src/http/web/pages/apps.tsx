@@ -86,7 +86,9 @@ function AppRow({ app, open }: { app: ConnectedApp; open: OpenRow }) {
   return (
     <li>
       <div class="grow wide">
-        <div class="title">{name}</div>
+        <div class="title">
+          <bdi>{name}</bdi>
+        </div>
         <div class="muted small">
           {[...kinds, ...(scope === "read" ? [text.readOnly] : [])].map((part) => `${part} · `)}
           {devices.length === 0 && (
@@ -186,7 +188,9 @@ function DeviceInfo({ device, open }: { device: Device; open: OpenRow }) {
   return (
     <>
       <div class="grow wide">
-        <div class="title">{caption}</div>
+        <div class="title">
+          <bdi>{caption}</bdi>
+        </div>
         <div class="muted small">
           {text.devices[type]} ·{" "}
           {last_sync_at === null ? text.never : <TimeOf label={text.lastSync} ms={last_sync_at} />} ·{" "}
