@@ -1,7 +1,8 @@
 // The words of a search, in one form of Unicode.
 import { inNormalForm } from "./normal-form.ts";
+import { withoutUnseen } from "./printable.ts";
 
-const inOneForm = (text: string) => inNormalForm(text).toLowerCase();
+const inOneForm = (text: string) => withoutUnseen(inNormalForm(text)).toLowerCase();
 
 /** The words that a search is for. */
 export const wordsOf = (search: string): string[] => inOneForm(search).split(/\s+/).filter(Boolean);

@@ -507,6 +507,21 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect(await shown.count()).toBeGreaterThanOrEqual(titles.length);
   });
 
+  test("the filter finds a word that a title breaks with characters of no width, and no letter of a tile", async () => {
+    const page = await signIn();
+    const titles = ["Pod\u00adcast\u200bmagic", "BC today"];
+    const outlines = titles.map((text, n) => `<outline text="${text}" xmlUrl="https://${n}.example/"/>`);
+    const buffer = Buffer.from(`<opml><body>${outlines.join("")}</body></opml>`);
+    await page.request.post("/podcasts/import", {
+      multipart: { file: { name: "list.opml", mimeType: "text/xml", buffer } },
+    });
+    await page.goto("/podcasts");
+    await page.getByLabel("Search").fill("podcastmagic");
+    await page.getByText("1 of 2").waitFor();
+    await page.getByLabel("Search").fill("bbc");
+    await page.getByText("0 of 2").waitFor();
+  });
+
   test("what was typed to filter the list filters it after the Back button too", async () => {
     const page = await signIn();
     await importList(page);

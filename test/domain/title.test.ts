@@ -21,6 +21,14 @@ test.each([null, "", " \u202e\n", FEED, "feeds.example"])("%j is no title", (tex
   expect(readTitle(text, FEED)).toBeNull();
 });
 
+// Spaces without width, fillers, a mark without its letter: a name that nobody sees.
+test.each(["\u200b", "\u00ad\u200d", "\u3164 \u2800", "\u0301", "\u{e0041}"])(
+  "%j, which shows nothing, is no title",
+  (text) => {
+    expect(readTitle(text, FEED)).toBeNull();
+  },
+);
+
 test("a longer title is cut after 500 characters, none of them in half", () => {
   expect(readTitle("📻".repeat(501), FEED)).toBe("📻".repeat(500));
 });

@@ -258,6 +258,16 @@ test("a search finds words of title and URL, in any case", async () => {
   expect((await browser.open("/podcasts?search=%3Cscript%3E")).body).toContain("“&lt;script&gt;”");
 });
 
+test("a search finds a word that a title breaks with characters of no width", async () => {
+  await browser.submit("/podcasts/import", {
+    file: opml('<outline text="Pod\u00adcast\u200bmagic" xmlUrl="https://a.example/"/>'),
+  });
+  expect((await browser.open("/podcasts?search=podcastmagic")).body).toContain("1 podcast for");
+  expect((await browser.open(`/podcasts?search=${encodeURIComponent("cast\u200bmag")}`)).body).toContain(
+    "1 podcast for",
+  );
+});
+
 /** The text of a podcast's page. */
 const textOf = async (guid: string) => (await browser.open(`/podcasts/${guid}`)).body.replace(/<[^>]*>/g, "");
 

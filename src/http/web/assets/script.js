@@ -106,13 +106,22 @@ for (const label of document.querySelectorAll("label[data-local]")) {
   });
 }
 
+/** As the server searches: without soft hyphens and others that nobody sees. */
+const searched = (text) =>
+  text
+    .normalize()
+    .toLowerCase()
+    .replace(/\p{DI}/gu, "");
+
 // Filters a whole list while somebody types; without JavaScript the server does.
 for (const field of document.querySelectorAll("input[data-filter]")) {
   const rows = [...document.querySelectorAll(".links > li")];
-  const names = rows.map((row) => row.textContent.toLowerCase());
+  const names = rows.map((row) =>
+    searched([...row.querySelectorAll("bdi, small")].map((one) => one.textContent).join(" ")),
+  );
   const count = field.form.querySelector("output");
   const filter = () => {
-    const words = field.value.normalize().toLowerCase().split(/\s+/);
+    const words = searched(field.value).split(/\s+/);
     let shown = 0;
     rows.forEach((row, n) => {
       row.hidden = !words.every((word) => names[n].includes(word));
