@@ -27,9 +27,10 @@ import { requireOwnForm } from "./other-user.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { servePodcasts } from "./podcasts.tsx";
 import { show } from "./render.tsx";
-import { leadToSignIn, openToStrangers, requireSession, showMenu } from "./session.ts";
+import { leadToSignIn, openToStrangers, pageOf, requireSession, showMenu } from "./session.ts";
 import { serveSignIn } from "./sign-in.tsx";
 import { texts } from "./texts.ts";
+import { keepTyped } from "./typed.ts";
 
 const SECURITY = secureHeaders({
   contentSecurityPolicy: {
@@ -132,7 +133,7 @@ export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document
   serveMoveIn(http, app);
   serveAllow(http, app);
   http.notFound((c) => show(c, <MessagePage message={texts.errors.notFound} />, 404));
-  respondToErrors(http, app.log, showError);
+  respondToErrors(http, app.log, (error, c) => showError(error, c, shared));
 }
 
 /** Lets links and redirects begin with the public URL's path. */
@@ -145,7 +146,11 @@ function addBasePath(basePath: string): MiddlewareHandler<HttpEnv> {
   };
 }
 
-function showError({ code, message, extras }: DomainError, c: Context<HttpEnv>): Response | Promise<Response> {
+async function showError(
+  { code, message, extras }: DomainError,
+  c: Context<HttpEnv>,
+  shared: Shared,
+): Promise<Response> {
   // A page would show the user's news to a session that has ended.
   if (code === "unauthorized" && extras.challenge !== "insufficient_scope") return leadToSignIn(c, true);
   const { errors, signIn } = texts;
@@ -166,5 +171,8 @@ function showError({ code, message, extras }: DomainError, c: Context<HttpEnv>):
     conflict: [400, message],
   };
   const [status, text] = pages[code];
-  return show(c, <MessagePage message={text} />, status);
+  const form = c.req.method === "POST" && c.get("actor") ? pageOf(c) : undefined;
+  // Not every browser brings back what was typed. A body that can't be read has nothing of it.
+  if (form) await keepTyped(c, shared, form).catch(() => {});
+  return show(c, <MessagePage message={text} form={form} />, status);
 }

@@ -86,7 +86,10 @@ export function pageOf(c: Context<HttpEnv>): string {
   if (req.method === "GET") return req.path + new URL(req.url).search;
   const form = parseUrl(req.header("Referer") ?? "");
   const basePath = c.get("basePath");
-  if (form?.pathname.startsWith(`${basePath}/`)) return form.pathname.slice(basePath.length) + form.search;
+  // What begins with two slashes is another site.
+  if (form?.pathname.startsWith(`${basePath}/`) && form.pathname[basePath.length + 1] !== "/") {
+    return form.pathname.slice(basePath.length) + form.search;
+  }
   if (section === "allow") return `/allow/${page}`;
   return section === "sign-out" ? "/podcasts" : `/${section}`;
 }

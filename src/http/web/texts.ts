@@ -234,5 +234,6 @@ export const texts = {
     inDoubt: "podkeep can't write right now. Some of it, or all, may be done. Do the same again later for the rest.",
     largeFile: (reason: string) => `${reason}. The admin can read larger ones: podkeep import.`,
     home: "Go to the start",
+    back: "Back to where you were",
   },
 } as const;

@@ -189,6 +189,30 @@ test("what was typed before the session ended is kept for its page only, and no 
   expect(browser.cookies.has("podkeep_typed")).toBe(false);
 });
 
+const IS_SQLITE = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
+
+test.if(IS_SQLITE)("what was typed into a form that can't be taken now is there again, one link away", async () => {
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const send = async (Referer: string) => {
+    const body = "feed_url=https%3A%2F%2Fnew.example%2F";
+    const type = { "Content-Type": "application/x-www-form-urlencoded", "Content-Length": String(body.length) };
+    const headers = { ...type, "Sec-Fetch-Site": "same-origin", Cookie: cookie, Referer };
+    const response = await server.send("POST", "/podcasts/add", { headers, body });
+    const [kept = ""] = response.headers.getSetCookie();
+    const [, back = ""] = /<h1>.*<\/h1><p><a href="([^"]*)"/.exec(response.body) ?? [];
+    return { status: response.status, kept, back };
+  };
+  const unlock = await lockFile(databaseFile(server.app.config));
+  const sent = await send(`${ORIGIN}/podcasts/add`);
+  // A page of which a stranger chose the address.
+  const elsewhere = await send(`${ORIGIN}//other.example/`);
+  unlock();
+  expect([sent.status, sent.back, elsewhere.back]).toEqual([503, "/podcasts/add", "/podcasts"]);
+  const [, name = "", value = ""] = /^([^=]+)=([^;]+)/.exec(sent.kept) ?? [];
+  browser.cookies.set(name, value);
+  expect((await browser.open(sent.back)).body).toContain('value="https://new.example/"');
+});
+
 test("a page opened after the session has ended comes back after signing in, with its search", async () => {
   for (const path of ["/podcasts?search=12&page=1", "/history?by=phone", "/account", "/apps", "/podcasts/add"]) {
     browser.cookies.set("podkeep_page", "ended");
@@ -206,8 +230,6 @@ test.each(["/podcasts/import", "/account/move-in", "/account/move-in/confirm"])(
     for (const method of ["PUT", "DELETE", "PATCH"]) expect((await server.send(method, path)).status).toBe(404);
   },
 );
-
-const IS_SQLITE = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
 
 test.if(IS_SQLITE && CAN_MOUNT)(
   "an import that a full disk cuts off does not say that nothing was changed",

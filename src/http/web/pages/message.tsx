@@ -3,11 +3,18 @@
 import { ButtonLink, Layout, LinkLine, type Section } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
-export function MessagePage({ message, section = null }: { message: string; section?: Section | null }) {
+interface MessageProps {
+  message: string;
+  section?: Section | null;
+  /** The page with the form that was sent; undefined if none was. */
+  form?: string | undefined;
+}
+
+export function MessagePage({ message, section = null, form }: MessageProps) {
   return (
     <Layout title={message} section={section}>
       <h1>{message}</h1>
-      <LinkLine href="/">{texts.errors.home}</LinkLine>
+      <LinkLine href={form ?? "/"}>{form ? texts.errors.back : texts.errors.home}</LinkLine>
     </Layout>
   );
 }
