@@ -1152,6 +1152,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       "/podcasts/more",
       ...PAGES,
       `/history?by=${long}`,
+      `/history?podcast=${podcast.slice("/podcasts/".length)}`,
       "/account",
     ]) {
       await page.goto(path);
