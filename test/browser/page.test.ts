@@ -763,6 +763,16 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
 
   for (const javaScriptEnabled of [true, false]) {
     const how = javaScriptEnabled ? "" : ", also without JavaScript";
+    test(`after “Keep it so”, screen readers begin at what it did${how}`, async () => {
+      const page = await signIn({ javaScriptEnabled });
+      await importList(page);
+      await wipe();
+      await page.goto("/history");
+      await page.getByRole("button", { name: "Keep it so" }).press("Enter");
+      await page.getByRole("heading", { name: "0 podcasts" }).waitFor();
+      expect(await page.locator(".notice:focus").allTextContents()).toEqual([expect.stringMatching(/^The list stays/)]);
+    });
+
     test(`after a form was sent, screen readers begin at what it did${how}`, async () => {
       const page = await signIn({ javaScriptEnabled });
       const notice = page.getByRole("status").and(page.locator(".notice:focus"));

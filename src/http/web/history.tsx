@@ -88,7 +88,7 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
   http.post("/history/keep", async (c) => {
     const { to } = await readForm(c, { to: number });
     await keepRemovals(app, c.get("actor"), to);
-    return c.redirect("/podcasts", 303);
+    return c.redirect("/podcasts?kept=1", 303);
   });
 
   // The preview has its own page, to which the Back button leads.

@@ -159,6 +159,7 @@ async function find(c: Context<HttpEnv>, app: App, guid: string | undefined) {
 function noticeOf(c: Context<HttpEnv>, fresh: Awaited<ReturnType<typeof find>>): string | null {
   const { podcasts } = texts;
   if (fresh?.is_subscribed === 1) return podcasts[c.req.query("added") ? "subscribedTo" : "isPresent"](nameOf(fresh));
+  if (c.req.query("kept")) return texts.history.keepDone;
   const [, added, present] = /^(\d+)\.(\d+)$/.exec(c.req.query("imported") ?? "") ?? [];
   return added === undefined ? null : podcasts.imported(Number(added), Number(present), 0);
 }

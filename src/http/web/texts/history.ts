@@ -17,6 +17,7 @@ export const history = {
   named: (button: string, changes: string) => `${button}: ${changes}`,
   putThemBack: "Put them back",
   keep: "Keep it so",
+  keepDone: "The list stays as it is. History can still put podcasts back.",
   putBackDone: (count: number) =>
     count === 0
       ? "Nothing was missing, or others have removed it since."
