@@ -228,8 +228,8 @@ describe("what is not OPML is refused with the reason", () => {
 
 describe("decoding", () => {
   const text = (encoding: string) => `<?xml version="1.0" encoding="${encoding}"?><opml>é€</opml>`;
-  const utf16 = (little: boolean) => {
-    const bytes = Buffer.from(`\ufeff${text("utf-16")}`, "utf16le");
+  const utf16 = (little: boolean, mark = "\ufeff") => {
+    const bytes = Buffer.from(`${mark}${text("utf-16")}`, "utf16le");
     return little ? bytes : bytes.swap16();
   };
   test.each([
@@ -243,6 +243,8 @@ describe("decoding", () => {
     ["UTF-8 that claims to be UTF-16, as .NET writes it", Buffer.from(text("utf-16")), text("utf-16")],
     ["UTF-16, little end first", utf16(true), text("utf-16")],
     ["UTF-16, big end first", utf16(false), text("utf-16")],
+    ["UTF-16 without a byte order mark, little end first", utf16(true, ""), text("utf-16")],
+    ["UTF-16 without a byte order mark, big end first", utf16(false, ""), text("utf-16")],
     ["windows-1252", Buffer.from(text("windows-1252").replace("€", "\x80"), "latin1"), text("windows-1252")],
     ["ISO-8859-1", Buffer.from(text("ISO-8859-1").replace("€", ""), "latin1"), text("ISO-8859-1").replace("€", "")],
     ["windows-1252 that claims to be UTF-8", Buffer.from(text("UTF-8").replace("€", "\x80"), "latin1"), text("UTF-8")],
