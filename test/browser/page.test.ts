@@ -887,7 +887,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.getByText("The password was changed.").waitFor();
   });
 
-  test("a title in a right-to-left script ends on its left, in the list and on its page", async () => {
+  test("a title in a right-to-left script ends on its left, in the list, on its page and in the history", async () => {
     const page = await signIn();
     await page.goto("/podcasts/more");
     const buffer = Buffer.from('<opml><body><outline text="שלום!" xmlUrl="https://a.example/"/></body></opml>');
@@ -912,6 +912,12 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.getByRole("button", { name: "Unsubscribe" }).click();
     await page.getByRole("button", { name: "Undo" }).waitFor();
     expect(await isEndLeft("li")).toBe(true);
+    await page.goto("/history");
+    for (const summary of await page.locator("summary").all()) await summary.click();
+    expect(await isEndLeft("li")).toBe(true);
+    await page.locator(".changes a").first().click();
+    await page.getByText("Changes of").waitFor();
+    expect(await isEndLeft("p")).toBe(true);
   });
 
   test("the name of an app or a device in a right-to-left script ends on its left", async () => {

@@ -78,6 +78,21 @@ function Banner() {
   );
 }
 
+/** Stands for the name in a text. */
+const PLACE = "\ufffc";
+
+/** A text with a name in it, whose letters don't mix with those around it if they run the other way. */
+export function Named({ text, name }: { text: (name: string) => string; name: string }) {
+  const [before, after] = text(PLACE).split(PLACE);
+  return (
+    <>
+      {before}
+      <bdi>{name}</bdi>
+      {after}
+    </>
+  );
+}
+
 /** What somebody is called: the app's label and its device, or the command. */
 function actorName({ kind, label, device }: ChangedBy, devices: Frame["devices"]): string {
   const { actors } = texts.history;

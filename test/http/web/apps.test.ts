@@ -131,7 +131,7 @@ test("unknown apps and missing fields are refused", async () => {
 test("a revoked app can't sync any more; looking at the question revokes nothing", async () => {
   const token = tokenIn((await connect()).body);
   const [, id] = token.split("_");
-  expect((await browser.open(`/apps?revoke=${id}`)).body).toContain("Revoke AntennaPod, phone?");
+  expect((await browser.open(`/apps?revoke=${id}`)).body).toContain("Revoke <bdi>AntennaPod, phone</bdi>?");
   expect((await browser.open(`/apps/${id}/revoke`)).status).toBe(404);
   const app = server.as(user, token);
   expect((await app.request("GET", "/subscriptions")).status).toBe(200);

@@ -5,7 +5,7 @@ import type { Device } from "../../../services/devices.ts";
 import type { PageSession } from "../../../services/sessions.ts";
 import { fieldWith, Problem, Submit, UserForm, useTyped } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
-import { ActionButton, ButtonLink, Layout, NeedsPassword, Notice, Time } from "../layout.tsx";
+import { ActionButton, ButtonLink, Layout, Named, NeedsPassword, Notice, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface AppsProps {
@@ -108,7 +108,9 @@ function AppRow({ app, open }: { app: ConnectedApp; open: OpenRow }) {
       )}
       {canChange && open.revoke === id && (
         <div class="bar">
-          <span>{text.revokeAsk(name)}</span>
+          <span>
+            <Named text={text.revokeAsk} name={name} />
+          </span>
           <ActionButton action={`/apps/${id}/revoke`} kind="danger">
             {text.revoke}
           </ActionButton>

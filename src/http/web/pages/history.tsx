@@ -5,7 +5,7 @@ import { readableUrl } from "../../../domain/readable-url.ts";
 import { Choice } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
 import type { ChangeGroup } from "../history-groups.ts";
-import { ActorName, ButtonLink, choicesOf, Layout, LinkLine, Notice, PutBack, Time } from "../layout.tsx";
+import { ActorName, ButtonLink, choicesOf, Layout, LinkLine, Named, Notice, PutBack, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface HistoryProps {
@@ -42,7 +42,9 @@ export function HistoryPage(props: HistoryProps) {
       <Notice>{notice}</Notice>
       {podcast && (
         <p class="bar">
-          <span>{text.onlyOf(podcast.name)}</span>
+          <span>
+            <Named text={text.onlyOf} name={podcast.name} />
+          </span>
           <a href={by ? `/history?${new URLSearchParams({ by })}` : "/history"}>{text.all}</a>
         </p>
       )}
@@ -132,7 +134,7 @@ export function ChangeList({ changes, of, isPlan = false }: ChangeListProps) {
       {listed.map(({ what, feed_url, guid, title }) => {
         const { what: did, would } = texts.history;
         const name = title ?? (feed_url ? readableUrl(feed_url) : "");
-        const text = isPlan && isPlanned(what) ? would[what](name) : did[what](name);
+        const text = <Named text={isPlan && isPlanned(what) ? would[what] : did[what]} name={name} />;
         return <li>{guid ? <a href={`/history?podcast=${guid}`}>{text}</a> : text}</li>;
       })}
       {of > listed.length && <li>{texts.history.more(of - listed.length)}</li>}
