@@ -832,6 +832,20 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect(await page.getByLabel("Name").count()).toBe(1);
   });
 
+  test("on a phone the name of the device that was renamed is in view, above its button", async () => {
+    const headers = { ...basicAuth("ann", PASSWORD), "User-Agent": "gPodder/3.11.4" };
+    for (let n = 0; n < 20; n++) {
+      const body = JSON.stringify({ caption: `Device ${n}` });
+      await fetch(`${origin}/api/2/devices/ann/device-${n}.json`, { method: "POST", headers, body });
+    }
+    const page = await signIn(PHONE);
+    await page.goto("/apps?device=device-15");
+    await page.getByLabel("Name of Device 15").fill("Pixel");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Rename Pixel" }).and(page.locator(":focus")).waitFor();
+    expect((await page.getByText("Pixel", { exact: true }).boundingBox())?.y).toBeGreaterThan(0);
+  });
+
   test("the button that shows a password says of which field it is", async () => {
     const page = await signIn();
     await page.goto("/account");
