@@ -21,7 +21,7 @@ test.each([null, "", " \u202e\n", FEED, "feeds.example"])("%j is no title", (tex
   expect(readTitle(text, FEED)).toBeNull();
 });
 
-// Spaces without width, fillers, a mark without its letter: a name that nobody sees.
+// Spaces without width, fillers, a mark without its letter: a name that can't be seen.
 test.each(["\u200b", "\u00ad\u200d", "\u3164 \u2800", "\u0301", "\u{e0041}"])(
   "%j, which shows nothing, is no title",
   (text) => {

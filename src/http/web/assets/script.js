@@ -106,7 +106,7 @@ for (const label of document.querySelectorAll("label[data-local]")) {
   });
 }
 
-/** As the server searches: without soft hyphens and others that nobody sees. */
+/** As the server searches: without soft hyphens and others without width. */
 const searched = (text) =>
   text
     .normalize()
