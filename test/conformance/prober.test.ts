@@ -71,10 +71,11 @@ test("after 3,000 requests only what cleans up is sent", async () => {
 
 test("a run against a server whose list never ends is over after 3,000 requests, and leaves no subscription", async () => {
   let isEndless = true;
+  let pages = 0;
   const endless = ({ method, url }: Request) => {
     const { pathname } = new URL(url);
     if (!isEndless || method !== "GET" || pathname !== "/subscriptions") return null;
-    return Response.json({ total: 1e6, page: 1, per_page: 1, next: url, subscriptions: [] });
+    return Response.json({ total: 1e6, page: 1, per_page: 1, next: `/subscriptions?${++pages}`, subscriptions: [] });
   };
   const { target, close } = await openTarget((send) => async (request) => endless(request) ?? send(request));
   try {

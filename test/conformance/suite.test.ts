@@ -92,6 +92,19 @@ describe("podkeep conformance", () => {
     },
   );
 
+  test("a list whose pages lead back to themselves, as with times in whole seconds, costs no more than a few requests", async () => {
+    const floor = (send: Send) => async (request: Request) => {
+      const response = await send(request);
+      const text = (await response.text()).replaceAll(/(T\d\d(:|%3A)\d\d\2\d\d)\.\d+Z/g, "$1Z");
+      return new Response(text, response);
+    };
+    const { target, close } = await openTarget(floor);
+    const run = await runChecks(target, ({ id }) => id === "openpodcast-draft/sync/pages-lose-nothing");
+    await close();
+    expect(run.results.map(({ reason }) => reason)).toEqual([expect.stringContaining("The list does not end")]);
+    expect(run.requests).toBeLessThan(20);
+  });
+
   test("a subscription that an earlier run left with a wrong guid fails no check of this run", async () => {
     const feed_url = "https://earlier.example/rss";
     const spoil = ({ feed_url: url, ...item }: Json) => ({

@@ -1,6 +1,7 @@
 // An app that speaks the draft of the next Open Podcast API, as strict as its text.
 import { z } from "zod";
 import { expectEqual, Failure, NotApplicable } from "../expect.ts";
+import { followLinks } from "../links.ts";
 import type { Answer, Prober, Sent } from "../prober.ts";
 
 export const DRAFT = "Open Podcast API, pull request 171";
@@ -57,9 +58,6 @@ const ListPage = z.looseObject({
 });
 
 const ErrorBody = z.looseObject({ error: z.string(), description: z.string() });
-
-/** Pages after which a list counts as endless. */
-const MOST_PAGES = 300;
 
 export interface Action {
   type: string;
@@ -128,30 +126,26 @@ export function draftClient(prober: Prober) {
   async function changes(since: string | undefined, query = ""): Promise<SyncItem[]> {
     const items: SyncItem[] = [];
     const start = since === undefined ? "" : `&since=${encodeURIComponent(since)}`;
-    let path: string | undefined = `/api/v1/sync?${query}${start}`;
-    for (let pages = 0; path !== undefined; pages++) {
-      if (pages > MOST_PAGES) throw new Failure(`The changes do not end: more than ${MOST_PAGES} pages`);
-      const read: z.infer<typeof SyncPage> = await page(path);
-      items.push(...read.results);
-      const more = read.has_next ?? read.has_more ?? false;
-      path = more && read.next_since ? new URL(read.next_since, `${prober.target.url}/`).href : undefined;
-    }
+    await followLinks(`/api/v1/sync?${query}${start}`, async (path) => {
+      const { results, has_next, has_more, next_since } = await page(path);
+      items.push(...results);
+      const more = has_next ?? has_more ?? false;
+      return more && next_since ? new URL(next_since, `${prober.target.url}/`).href : undefined;
+    });
     return items;
   }
 
   /** All subscriptions, by following next_cursor. @param between what happens after each page */
   async function list(query = "", between?: (page: Entity[]) => Promise<void>): Promise<Entity[]> {
     const entities: Entity[] = [];
-    let path: string | undefined = `/api/v1/subscriptions?${query}`;
-    for (let pages = 0; path !== undefined; pages++) {
-      if (pages > MOST_PAGES) throw new Failure(`The list does not end: more than ${MOST_PAGES} pages`);
+    await followLinks(`/api/v1/subscriptions?${query}`, async (path) => {
       const answer = await request("GET", path);
       expectEqual("status", answer.status, 200);
       const { results, has_next, next_cursor } = answer.json(ListPage);
       entities.push(...results);
       await between?.(results);
-      path = has_next && next_cursor ? new URL(next_cursor, `${prober.target.url}/`).href : undefined;
-    }
+      return has_next && next_cursor ? new URL(next_cursor, `${prober.target.url}/`).href : undefined;
+    });
     return entities;
   }
 

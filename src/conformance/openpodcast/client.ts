@@ -4,6 +4,7 @@ import { z } from "zod";
 import { parseJson } from "../../json.ts";
 import type { Check } from "../check.ts";
 import { expectEqual, Failure, NotApplicable, requireSuccess } from "../expect.ts";
+import { followLinks } from "../links.ts";
 import { type Answer, LINKS, type Prober, type Sent } from "../prober.ts";
 
 const time = z.iso.datetime({ offset: true });
@@ -83,8 +84,6 @@ interface Accepted {
   id: number | undefined;
 }
 
-/** Pages after which a list counts as endless. */
-const MOST_PAGES = 200;
 /** Seconds until a deletion has to be carried out. */
 const DELETION_TIME = 60;
 
@@ -154,12 +153,9 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
   ): Promise<Item[]> {
     const items: Item[] = [];
     const query = new URLSearchParams({ ...(per_page && { per_page: `${per_page}` }), ...(since && { since }) });
-    const first = `/subscriptions${query.size > 0 ? `?${query}` : ""}`;
-    let next: string | null | undefined = first;
     let hasNext = false;
-    for (let pages = 0; next != null; pages++) {
-      if (pages > MOST_PAGES) throw new Failure(`The list does not end: more than ${MOST_PAGES} pages`);
-      const read: PageOf<Item> = await readPage(next, shape);
+    await followLinks(`/subscriptions${query.size > 0 ? `?${query}` : ""}`, async (path, pages) => {
+      const read = await readPage(path, shape);
       items.push(...read.subscriptions);
       hasNext ||= read.next != null;
       // `next` is optional: without it a full page has another one after it, by number.
@@ -167,9 +163,10 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
       const isLast = hasNext || (pages === 0 && read.total === items.length);
       query.set("page", `${pages + 2}`);
       const numbered = isFull && !isLast ? `/subscriptions?${query}` : undefined;
-      next = read.next == null ? numbered : resolve(read.next);
+      const next = read.next == null ? numbered : resolve(read.next);
       if (next !== undefined) await between?.(pages);
-    }
+      return next;
+    });
     return items;
   }
 
@@ -194,6 +191,7 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
     addOne,
     patch,
     page,
+    resolve,
     follow,
     changes,
     /** What is subscribed, for cleaning up, also if the rest of it is wrong. */

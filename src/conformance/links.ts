@@ -1,0 +1,22 @@
+// Following a list from page to page.
+import { Failure } from "./expect.ts";
+
+/** Pages after which a list counts as endless. */
+const MOST_PAGES = 300;
+
+/**
+ * Reads page after page.
+ * @param read gives the address of the page after the one at `path`; undefined after the last one
+ * @throws Failure if the list does not end
+ */
+export async function followLinks(
+  first: string,
+  read: (path: string, pages: number) => Promise<string | undefined>,
+): Promise<void> {
+  const seen = new Set<string>();
+  for (let path: string | undefined = first; path !== undefined; path = await read(path, seen.size - 1)) {
+    if (seen.has(path)) throw new Failure(`The list does not end: its pages lead to ${path} again`);
+    if (seen.size > MOST_PAGES) throw new Failure(`The list does not end: more than ${MOST_PAGES} pages`);
+    seen.add(path);
+  }
+}
