@@ -84,8 +84,9 @@ interface Accepted {
   id: number | undefined;
 }
 
-/** Seconds until a deletion has to be carried out. */
-const DELETION_TIME = 60;
+/** Seconds between two questions whether a deletion was carried out, and until it has to be. */
+const PAUSES = [1, 1, 2, 3, 5, 8, 10, 10, 10, 10];
+const DELETION_TIME = PAUSES.reduce((sum, pause) => sum + pause);
 
 /** The API below the base URL, for one app. @param token default: the first one of the run */
 export function openPodcast(prober: Prober, token = prober.target.token) {
@@ -139,16 +140,16 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
 
   /**
    * All items changed after a timestamp, page by page.
-   * @param per_page null leaves it to the server
+   * @param per_page null leaves it to the server; many by default, because earlier runs leave what they have unsubscribed
    * @param between what happens after each page
    */
-  const changes = (since?: string, per_page: number | null = 50, between?: (page: number) => Promise<void>) =>
+  const changes = (since?: string, per_page: number | null = 500, between?: (page: number) => Promise<void>) =>
     readPages(OwnPage, since, per_page, between);
 
   async function readPages<Item>(
     shape: z.ZodType<PageOf<Item>>,
-    since?: string,
-    per_page: number | null = 50,
+    since: string | undefined,
+    per_page: number | null,
     between?: (page: number) => Promise<void>,
   ): Promise<Item[]> {
     const items: Item[] = [];
@@ -219,10 +220,10 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
     },
     /** Waits for the end of a deletion. @returns its status */
     async deleted({ guid, id }: Accepted) {
-      for (let second = 0; second < DELETION_TIME; second++) {
+      for (const pause of [...PAUSES, 0]) {
         const status = id === undefined ? await statusOf(guid) : await statusById(id);
         if (status !== "PENDING") return status;
-        await prober.clock.sleep(1000);
+        await prober.clock.sleep(pause * 1000);
       }
       throw new Failure(`The deletion was PENDING for ${DELETION_TIME} s`);
     },
