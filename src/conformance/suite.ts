@@ -11,7 +11,7 @@ import { deletingChecks } from "./openpodcast/deleting.ts";
 import { linkChecks, pageChecks } from "./openpodcast/pages.ts";
 import { readingChecks } from "./openpodcast/reading.ts";
 import { draftActions } from "./openpodcast-draft/actions.ts";
-import { draftAuth } from "./openpodcast-draft/auth.ts";
+import { draftAuth, draftOtherUser } from "./openpodcast-draft/auth.ts";
 import { draftBatches } from "./openpodcast-draft/batches.ts";
 import { draftChanges } from "./openpodcast-draft/changes.ts";
 import { draftClocks } from "./openpodcast-draft/clocks.ts";
@@ -34,6 +34,7 @@ export const CHECKS: readonly Check[] = [
   ...draftClocks,
   ...draftChanges,
   ...draftList,
+  ...draftOtherUser,
   ...appChecksOf("gpodder"),
   ...racesOf("gpodder"),
   ...appChecksOf("nextcloud"),

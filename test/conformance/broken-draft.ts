@@ -8,10 +8,12 @@ import {
   instead,
   itemsOf,
   type Json,
+  matches,
   noteFirst,
   status,
   without,
 } from "./changes.ts";
+import type { Send } from "./target.ts";
 
 const DRAFT = { path: /^\/api\/v1\// };
 const ACTIONS = { method: "POST", path: /^\/api\/v1\/sync$/ };
@@ -36,6 +38,29 @@ const requestsIn = async (request: Request) =>
   );
 const feedsIn = async (request: Request) => (await requestsIn(request)).map((one) => dataOf(one)["feed_url"]);
 const setQuery = (name: string, value: string) => (query: URLSearchParams) => query.set(name, value);
+
+/** Asks as the user who wrote last if this says so of a response to another one. */
+const asOwner =
+  (isWanted: (request: Request, response: Response) => Promise<boolean> | boolean) =>
+  (send: Send): Send => {
+    let owner = "";
+    return async (request) => {
+      const again = request.clone() as Request;
+      const response = await send(request);
+      const name = request.headers.get("authorization") ?? "";
+      if (
+        owner !== "" &&
+        name !== owner &&
+        response.status !== 401 &&
+        (await isWanted(again, response.clone() as Response))
+      ) {
+        again.headers.set("authorization", owner);
+        return send(again);
+      }
+      if (matches(ACTIONS, request) && response.ok) owner = name;
+      return response;
+    };
+  };
 
 export const brokenDraft: Broken[] = [
   {
@@ -341,5 +366,27 @@ export const brokenDraft: Broken[] = [
         results: itemsOf(body, "results").filter((one) => !late.has(dataOf(one)["feed_url"])),
       }))(noting);
     },
+  },
+  {
+    breaks: ["openpodcast-draft/auth/another-user-sees-nothing"],
+    does: "lists the subscriptions of every user",
+    change: asOwner((request) => matches(LIST, request)),
+  },
+  {
+    breaks: ["openpodcast-draft/auth/another-user-sees-nothing"],
+    does: "tells the changes of every user",
+    change: asOwner((request) => matches(CHANGES, request)),
+  },
+  {
+    breaks: ["openpodcast-draft/auth/another-user-sees-nothing"],
+    does: "gives a subscription to every user who has its sync_id",
+    change: asOwner((request) => matches(ONE, request)),
+  },
+  {
+    breaks: ["openpodcast-draft/auth/another-user-sees-nothing"],
+    does: "changes a subscription for every user who has its sync_id",
+    change: asOwner(async (request, response) => {
+      return matches(ACTIONS, request) && (await response.text()).includes('"rejected"');
+    }),
   },
 ];

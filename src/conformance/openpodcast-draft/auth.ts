@@ -1,9 +1,9 @@
 // Who may use the draft, and logging in.
 import { z } from "zod";
 import { type Check, NOWHERE } from "../check.ts";
-import { expectEqual, NotApplicable } from "../expect.ts";
+import { expect, expectEqual, NotApplicable } from "../expect.ts";
 import type { Prober } from "../prober.ts";
-import { DRAFT, draftClient, expectDraftError } from "./client.ts";
+import { action, DRAFT, draftClient, Entity, expectDraftError, factsOf, MINUTE, openSubscribed } from "./client.ts";
 
 const SOURCE = `${DRAFT}, authentication`;
 const ROUTES: [string, string][] = [
@@ -92,6 +92,35 @@ export const draftAuth: Check[] = [
       expectDraftError(await prober.request("POST", "/auth/login", { body: wrong }), 401);
       const unknown = { refresh_token: "never-issued-token-of-a-check" };
       expectDraftError(await prober.request("POST", "/auth/refresh", { body: unknown }), 401);
+    },
+  },
+];
+
+/** After all checks of what one user does, because they would find there what is wrong with it. */
+export const draftOtherUser: Check[] = [
+  {
+    id: "openpodcast-draft/auth/another-user-sees-nothing",
+    says: "Another user neither lists, reads nor changes a subscription of this one",
+    source: `${SOURCE}: a token is one user's`,
+    level: "MUST",
+    async run(prober) {
+      const { other_user_token } = prober.target;
+      if (other_user_token === null)
+        throw new NotApplicable("it needs a token of another user: add --other-user-token");
+      const stranger = draftClient(prober, other_user_token);
+      const { app, now, sync_id } = await openSubscribed(prober, MINUTE);
+      const path = `/api/v1/subscriptions/${sync_id}`;
+      const before = (await app.request("GET", path)).json(Entity);
+      expectEqual("the other user's list", await stranger.ours("include_unsubscribed=true"), []);
+      const told = (await stranger.changes(undefined, "include_own=true")).map(({ data }) => data.feed_url);
+      expectEqual("the other user's changes", told.filter(prober.isOurs), []);
+      const { status } = await stranger.request("GET", path);
+      expect(`Status ${status}`, status >= 400 && status < 500);
+      for (const kind of ["update", "unsubscribe"]) {
+        const data = { sync_id, guid: crypto.randomUUID(), feed_url: prober.feed("-moved") };
+        await stranger.send(action(kind, now, data));
+      }
+      expectEqual("the subscription", factsOf((await app.request("GET", path)).json(Entity)), factsOf(before));
     },
   },
 ];

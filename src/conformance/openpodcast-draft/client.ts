@@ -76,9 +76,8 @@ export const action = (kind: string, at: number, data: Record<string, unknown>):
   data,
 });
 
-/** One installation of an app, with its own Client-ID. */
-export function draftClient(prober: Prober) {
-  const { token } = prober.target;
+/** One installation of an app, with its own Client-ID. @param token default: the first one of the run */
+export function draftClient(prober: Prober, token = prober.target.token) {
   if (token === null) throw new NotApplicable("it needs a bearer token: add --token");
   const own = { Authorization: `Bearer ${token}`, "Client-ID": crypto.randomUUID() };
   const request = (method: string, path: string, { body, headers }: Sent = {}): Promise<Answer> =>
