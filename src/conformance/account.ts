@@ -45,18 +45,23 @@ const isRefusal = (status: number) => status === 401 || status === 403;
 
 /** The list of the account, by one of the protocols. */
 interface List {
-  readSubscribed(): Promise<{ feed_url: string; remove(): Promise<Answer> }[]>;
+  readSubscribed(): Promise<{ feed_url: string; remove(): Promise<unknown> }[]>;
   /** Uploads no changes: with credentials that may only read, every check that writes would fail. */
   uploadNothing(): Promise<Answer>;
 }
 
 function openList(prober: Prober, protocol: Protocol): List {
   if (protocol === "openpodcast") {
-    const { removable, patch, request } = openPodcast(prober);
+    const { removable, patch, request, deleted } = openPodcast(prober);
     return {
       async readSubscribed() {
         return (await removable()).map(({ feed_url, guid }) => {
-          return { feed_url, remove: () => patch(guid, { is_subscribed: false }) };
+          const remove = async () => {
+            if ((await patch(guid, { is_subscribed: false })).status < 300) return;
+            const { status } = await request("DELETE", `/subscriptions/${guid}`);
+            if (status < 300) await deleted({ guid, id: undefined });
+          };
+          return { feed_url, remove };
         });
       },
       uploadNothing: () => request("POST", "/subscriptions", { body: { subscriptions: [] } }),

@@ -149,10 +149,12 @@ describe("podkeep conformance", () => {
     const spoilAdded = eachItem((item) => ({ ...item, subscription_changed: "yesterday" }), "success");
     const spoiling = (send: Send) =>
       answers({ ...LIST, method: "GET" }, spoil)(answers({ ...LIST, method: "POST" }, spoilAdded)(send));
-    const keeping = (send: Send) =>
-      spoiling(instead({ path: /./, method: "PATCH" }, () => new Response("", { status: 500 }))(send));
+    const refuses = (method: string) => instead({ path: /./, method }, () => new Response("", { status: 500 }));
+    const deleting = (send: Send) => spoiling(refuses("PATCH")(send));
+    const keeping = (send: Send) => deleting(refuses("DELETE")(send));
     for (const [change, left] of [
       [spoiling, 0],
+      [deleting, 0],
       [keeping, 1],
     ] as const) {
       const { target, close } = await openTarget(change);
