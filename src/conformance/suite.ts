@@ -19,7 +19,7 @@ import { draftList } from "./openpodcast-draft/list.ts";
 import { type Exchange, NoResponse, Pace, Prober, RunEnd } from "./prober.ts";
 import type { Target } from "./target.ts";
 
-export const CHECKS: readonly Check[] = [
+export const CHECKS: readonly Check[] = sortByNeeds([
   ...authChecks,
   ...addingChecks,
   ...linkChecks,
@@ -39,7 +39,7 @@ export const CHECKS: readonly Check[] = [
   ...racesOf("gpodder"),
   ...appChecksOf("nextcloud"),
   ...racesOf("nextcloud"),
-];
+]);
 
 export interface Result {
   check: Check;
@@ -105,6 +105,17 @@ export async function runChecks(
 interface Found extends Result {
   isSilent: boolean;
   defect?: string | undefined;
+}
+
+/** Each check after those that it needs. */
+function sortByNeeds(checks: readonly Check[]): Check[] {
+  const sorted = new Set<Check>();
+  const place = (check: Check) => {
+    for (const one of checks) if (check.needs?.includes(one.id)) place(one);
+    sorted.add(check);
+  };
+  checks.forEach(place);
+  return [...sorted];
 }
 
 /** One mistake is one failure: what needs a check that has failed would only repeat it. */

@@ -60,7 +60,7 @@ export const brokenBasics: Broken[] = [
   },
   {
     breaks: [
-      "openpodcast/read/malformed-guid-is-405",
+      "openpodcast/change/same-errors-as-reading",
       "openpodcast/change/invalid-is-405",
       "openpodcast/change/null-changes-nothing",
     ],

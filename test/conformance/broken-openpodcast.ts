@@ -98,6 +98,21 @@ export const brokenOpenPodcast: Broken[] = [
     },
   },
   {
+    breaks: ["openpodcast/change/is-accepted"],
+    does: "has no PATCH",
+    change: instead({ ...ONE, method: "PATCH" }, () => new Response("", { status: 405 })),
+  },
+  {
+    breaks: ["openpodcast/delete/same-errors-as-reading"],
+    does: "answers 400 to a DELETE of what is not a guid",
+    change: status({ ...ONE, method: "DELETE" }, 405, 400),
+  },
+  {
+    breaks: ["openpodcast/delete/same-errors-as-reading"],
+    does: "answers 403 to who asks for a deletion without a valid token",
+    change: status(DELETIONS, 401, 403),
+  },
+  {
     breaks: [
       "openpodcast/read/a-change-is-not-304",
       "openpodcast/change/feed-url",

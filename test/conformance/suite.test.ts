@@ -112,6 +112,31 @@ describe("podkeep conformance", () => {
     expect(run.requests).toBeLessThan(30 * begun.size);
   });
 
+  for (const [method, check] of [
+    ["PATCH", "openpodcast/change/is-accepted"],
+    ["DELETE", "openpodcast/delete/is-carried-out"],
+  ] as const) {
+    test.each([404, 405, 501])(
+      `a server that answers %p to ${method} fails one check, and nothing is left`,
+      async (status) => {
+        const refuse = () => Response.json({ code: status, message: "No such route" }, { status });
+        const { target, close } = await openTarget((send) =>
+          instead(
+            { path: /^\/subscriptions\/./, method },
+            refuse,
+          )(
+            method === "DELETE"
+              ? instead({ path: /^\/deletions/ }, () => new Response("", { status: 404 }))(send)
+              : send,
+          ),
+        );
+        const run = await runChecks({ ...target, other_user_token: null }, isOf(["openpodcast"]));
+        await close();
+        expect([failed(run), run.left]).toEqual([[check], 0]);
+      },
+    );
+  }
+
   test("a list whose pages lead back to themselves, as with times in whole seconds, costs no more than a few requests", async () => {
     const floor = (send: Send) => async (request: Request) => {
       const response = await send(request);

@@ -1,7 +1,7 @@
 // POST /subscriptions: what adding feeds demands.
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
 import { SIMILAR_URLS, similarUrls } from "../similar-urls.ts";
-import { ADDS, expectError, openOther, withApi } from "./client.ts";
+import { ADDS, expectError, IS_ACCEPTED, openOther, withApi } from "./client.ts";
 
 export const addingChecks = withApi([
   {
@@ -101,6 +101,7 @@ export const addingChecks = withApi([
     says: "A feed that is added after its subscription was ended is subscribed again, under the same guid",
     source: "Open Podcast API, POST /subscriptions: is_subscribed",
     level: "MUST",
+    needs: [IS_ACCEPTED],
     async run(api, prober) {
       const feed_url = prober.feed();
       const { guid } = await api.addOne(feed_url);
@@ -179,6 +180,7 @@ export const addingChecks = withApi([
     says: "A field that the server does not know, of a later version of an app, is no error",
     source: "Open Podcast API, POST and PATCH: their fields; the text says nothing of others",
     level: "SHOULD",
+    needs: [IS_ACCEPTED],
     async run(api, prober) {
       const body = { subscriptions: [{ feed_url: prober.feed(), "x-check": 1 }], "x-check": 1 };
       const [added] = api.readAdded(await api.request("POST", "/subscriptions", { body })).success;

@@ -1,8 +1,36 @@
 // PATCH /subscriptions/{guid}: what changing one subscription demands.
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
-import { expectError, latestOf, openOther, Patched, Subscription, withApi } from "./client.ts";
+import {
+  ERRORS_OF_READING,
+  expectError,
+  expectErrorsOfReading,
+  IS_ACCEPTED,
+  latestOf,
+  openOther,
+  Patched,
+  Subscription,
+  withPatch,
+} from "./client.ts";
 
-export const changingChecks = withApi([
+export const changingChecks = withPatch([
+  {
+    id: IS_ACCEPTED,
+    says: "A PATCH of is_subscribed is accepted",
+    source: "Open Podcast API, PATCH /subscriptions/{guid}",
+    level: "MUST",
+    async run(api, prober) {
+      const { guid } = await api.addOne(prober.feed());
+      requireSuccess(await api.patch(guid, { is_subscribed: false }));
+    },
+  },
+  {
+    id: "openpodcast/change/same-errors-as-reading",
+    says: "PATCH is answered 401 without a good token, 404 for an unknown guid, and 405 for what is not a guid",
+    source: "Open Podcast API, PATCH /subscriptions/{guid}: errors 401, 404 and 405",
+    level: "MUST",
+    needs: ERRORS_OF_READING,
+    run: (_, prober) => expectErrorsOfReading(prober, "PATCH", { body: { is_subscribed: false } }),
+  },
   {
     id: "openpodcast/change/flag",
     says: "PATCH of is_subscribed changes the flag, and the response has it with the time of the change",

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { parseJson } from "../../json.ts";
-import type { Check } from "../check.ts";
+import { type Check, NOWHERE } from "../check.ts";
 import { expectEqual, Failure, NotApplicable, requireSuccess } from "../expect.ts";
 import { followLinks } from "../links.ts";
 import { type Answer, LINKS, type Prober, type Sent } from "../prober.ts";
@@ -236,14 +236,43 @@ interface ApiCheck extends Omit<Check, "run"> {
 
 /** The check that says whether a feed can be added at all. */
 export const ADDS = "openpodcast/add/new-feed-succeeds";
+/** The check that says whether the server has PATCH at all. */
+export const IS_ACCEPTED = "openpodcast/change/is-accepted";
+
+export const MISSING = "openpodcast/auth/missing-token-is-401";
+export const WRONG = "openpodcast/auth/wrong-token-is-401";
+export const UNKNOWN = "openpodcast/read/unknown-guid-is-404";
+export const MALFORMED = "openpodcast/read/malformed-guid-is-405";
+/** The checks of errors that every route has: one that reading gets wrong is not told again of the others. */
+export const ERRORS_OF_READING = [MISSING, WRONG, UNKNOWN, MALFORMED];
+
+export const NEVER_ISSUED = "never-issued-token-of-a-check";
+
+/** Demands 401 without a token and with a wrong one, of a request with which nothing else is wrong: which error comes first is left open. */
+export async function expectUnauthorized(prober: Prober, method: string, path: string, sent: Sent = {}): Promise<void> {
+  expectError(await prober.request(method, path, sent), 401);
+  expectError(await openPodcast(prober, NEVER_ISSUED).request(method, path, sent), 401);
+}
+
+/** Demands of another method on a subscription what those checks demand of GET. */
+export async function expectErrorsOfReading(prober: Prober, method: string, sent: Sent = {}): Promise<void> {
+  const { request } = openPodcast(prober);
+  await expectUnauthorized(prober, method, `/subscriptions/${NOWHERE}`, sent);
+  expectError(await request(method, `/subscriptions/${NOWHERE}`, sent), 404);
+  expectError(await request(method, "/subscriptions/no-guid", sent), 405);
+}
 
 /** Checks of what the API does for an app that has signed in. */
 export const withApi = (checks: ApiCheck[]): Check[] =>
   checks.map((check) => ({
     ...check,
-    needs: check.id === ADDS ? [] : [ADDS, ...(check.needs ?? [])],
+    needs: [ADDS, ...(check.needs ?? [])].filter((id) => id !== check.id),
     run: async (prober) => check.run(openPodcast(prober), prober),
   }));
+
+/** The same of checks that all need PATCH. */
+export const withPatch = (checks: ApiCheck[]): Check[] =>
+  withApi(checks.map((check) => ({ ...check, needs: [IS_ACCEPTED, ...(check.needs ?? [])] })));
 
 /** The same for a second app, or the first one again if the run has one token. */
 export const openOther = (prober: Prober) => openPodcast(prober, prober.target.second_token ?? prober.target.token);

@@ -1,6 +1,14 @@
 // DELETE /subscriptions/{guid} and GET /deletions/{id}.
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
-import { expectError, latestOf, withApi } from "./client.ts";
+import {
+  ERRORS_OF_READING,
+  expectError,
+  expectErrorsOfReading,
+  expectUnauthorized,
+  IS_ACCEPTED,
+  latestOf,
+  withApi,
+} from "./client.ts";
 
 /** The check that says whether waiting for a deletion is of use. */
 export const IS_CARRIED_OUT = "openpodcast/delete/is-carried-out";
@@ -17,6 +25,17 @@ export const deletingChecks = withApi([
       const deletion = await api.delete((await api.addOne(prober.feed())).guid);
       for (let time = 0; time < 2; time++)
         expectEqual("status of the deletion", await api.deleted(deletion), "SUCCESS");
+    },
+  },
+  {
+    id: "openpodcast/delete/same-errors-as-reading",
+    says: "DELETE is answered 401 without a good token, as /deletions is, 404 for an unknown guid, and 405 for what is not a guid",
+    source: "Open Podcast API, DELETE /subscriptions/{guid} and GET /deletions/{id}: errors 401, 404 and 405",
+    level: "MUST",
+    needs: [IS_CARRIED_OUT, ...ERRORS_OF_READING],
+    async run(_, prober) {
+      await expectErrorsOfReading(prober, "DELETE");
+      await expectUnauthorized(prober, "GET", "/deletions/1");
     },
   },
   {
@@ -131,7 +150,7 @@ export const deletingChecks = withApi([
     says: "A device that knows only the former guid deletes the subscription, and both guids are answered 410",
     source: "Open Podcast API: new_guid is present when the guid was changed",
     level: "SHOULD",
-    needs: [IS_CARRIED_OUT],
+    needs: [IS_ACCEPTED, IS_CARRIED_OUT],
     async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       const new_guid = crypto.randomUUID();
@@ -163,7 +182,7 @@ export const deletingChecks = withApi([
     says: "A new_guid that a deleted subscription has is taken, and leads to the other one, or is answered 405",
     source: "Open Podcast API, PATCH /subscriptions/{guid}: new_guid, error 405; apps that take the guid from the feed",
     level: "MUST",
-    needs: [IS_CARRIED_OUT],
+    needs: [IS_ACCEPTED, IS_CARRIED_OUT],
     async run(api, prober) {
       const [deleted, feed_url] = [await api.addOne(prober.feed()), prober.feed()];
       await api.deleted(await api.delete(deleted.guid));
@@ -179,7 +198,7 @@ export const deletingChecks = withApi([
     says: "What was deleted stays so when an app that has not heard of it unsubscribes",
     source: "Open Podcast API, GET /subscriptions/{guid}: error 410",
     level: "MUST",
-    needs: [IS_CARRIED_OUT],
+    needs: [IS_ACCEPTED, IS_CARRIED_OUT],
     async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
       await api.deleted(await api.delete(guid));
@@ -193,7 +212,7 @@ export const deletingChecks = withApi([
     says: "Several deletions, also of what is unsubscribed, have an id each, and leave other subscriptions alone",
     source: "Open Podcast API, GET /deletions/{id}: the deletion_id returned by DELETE",
     level: "MUST",
-    needs: [IS_CARRIED_OUT],
+    needs: [IS_ACCEPTED, IS_CARRIED_OUT],
     async run(api, prober) {
       const [one, other, kept] = [prober.feed(), prober.feed(), prober.feed()];
       const guids = [(await api.addOne(one)).guid, (await api.addOne(other)).guid];
@@ -213,6 +232,7 @@ export const deletingChecks = withApi([
     says: "An unknown deletion is answered 404, and what is not a number 405",
     source: "Open Podcast API, GET /deletions/{id}",
     level: "MUST",
+    needs: [IS_CARRIED_OUT],
     async run(api) {
       expectError(await api.request("GET", "/deletions/999999999"), 404);
       expectError(await api.request("GET", "/deletions/none"), 405);

@@ -1,7 +1,7 @@
 // What the list of changes demands: nothing is lost between two pages, two requests, or two apps.
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
 import { followLinks } from "../links.ts";
-import { Listed, latestOf, openOther, openPodcast, type Subscription, withApi } from "./client.ts";
+import { IS_ACCEPTED, Listed, latestOf, openOther, openPodcast, type Subscription, withApi } from "./client.ts";
 import { IS_CARRIED_OUT, IS_TOLD } from "./deleting.ts";
 
 const urlsOf = (items: Subscription[]) => [...new Set(items.map(({ feed_url }) => feed_url))].sort();
@@ -77,6 +77,7 @@ export const pageChecks = withApi([
     says: "A subscription that another app changes while an app reads page by page makes it miss no other one",
     source: "Open Podcast API, GET /subscriptions: page by page",
     level: "MUST",
+    needs: [IS_ACCEPTED],
     async run(api, prober) {
       const feeds = Array.from({ length: 6 }, () => prober.feed());
       const since = latestOf(await api.changes());
@@ -191,6 +192,7 @@ export const pageChecks = withApi([
     says: "What one app adds, unsubscribes and moves is in the other app's next list of changes",
     source: "Open Podcast API, GET /subscriptions: what changed since a timestamp",
     level: "MUST",
+    needs: [IS_ACCEPTED],
     async run(phone, prober) {
       const { second_token } = prober.target;
       if (second_token === null) throw new NotApplicable("it needs a second token: add --second-token");
@@ -213,6 +215,7 @@ export const pageChecks = withApi([
     says: "A request that changes nothing, such as one sent again, makes no change that other apps read",
     source: "Open Podcast API: subscription_changed is when the state last changed",
     level: "SHOULD",
+    needs: [IS_ACCEPTED],
     async run(api, prober) {
       const feed_url = prober.feed();
       const { guid } = await api.addOne(feed_url);
@@ -227,6 +230,7 @@ export const pageChecks = withApi([
     says: "An app that knows the former guid reads its replacement in the list of changes",
     source: "Open Podcast API: new_guid, guid_changed",
     level: "MUST",
+    needs: [IS_ACCEPTED],
     async run(api, prober) {
       const { guid, subscription_changed } = await api.addOne(prober.feed());
       const new_guid = crypto.randomUUID();
@@ -304,7 +308,7 @@ export const pageChecks = withApi([
     says: "What changed at the very moment of `since`, the latest time of an item, is not given again",
     source: "Open Podcast API, GET /subscriptions: changed since",
     level: "SHOULD",
-    needs: [IS_CARRIED_OUT, IS_TOLD],
+    needs: [IS_ACCEPTED, IS_CARRIED_OUT, IS_TOLD],
     async run(api, prober) {
       const { guid, subscription_changed } = await api.addOne(prober.feed());
       const again = async (since: string) =>
