@@ -117,7 +117,10 @@ async function check(text: string, options: Options, command: Command): Promise<
     const second_password = await findSecondPassword(target, usable);
     const progress = progressOf(total);
     const run = await untilInterrupted((signal) =>
-      runChecks({ ...target, second_password, signal }, wanted, (result) => void progress.show(result)),
+      runChecks({ ...target, second_password, signal }, wanted, progress.show, (minutes) => {
+        progress.end();
+        if (!wantsJson(command)) void print(describeLong(minutes), STDERR);
+      }),
     );
     progress.end();
     await printRun(url, { ...run, unchecked: unusable }, options, command);
@@ -250,6 +253,9 @@ function progressOf(total: number) {
     end: () => write(""),
   };
 }
+
+const describeLong = (minutes: number) =>
+  `At this pace the run takes about ${minutes} minutes. To check a part, end it, and add --protocol or --check`;
 
 function describeEnd({ results, ended }: Run): string {
   if (ended !== null) return ended;

@@ -62,22 +62,32 @@ export interface Run {
 /** Checks in succession without a response after which a server counts as gone. */
 const SILENT = 3;
 
+/** Milliseconds after which a run is judged by its pace; minutes that are long for one. */
+const [JUDGED, LONG] = [60_000, 20];
+/** Requests of a check, on the average. */
+const REQUESTS = 9;
+
 /**
  * Runs the checks of some protocols, one after the other, and removes what they added.
  * @param watch receives each result as it comes
+ * @param warn receives how many minutes the run will take, once, if they are many
  */
 export async function runChecks(
   target: Target,
   wanted: (check: Check) => boolean,
   watch: (result: Result) => void = () => undefined,
+  warn: (minutes: number) => void = () => undefined,
 ): Promise<Run> {
   const pace = new Pace(target);
-  const run = target.clock.now().toString(36) + crypto.randomUUID().slice(0, 4);
+  const begin = target.clock.now();
+  const run = begin.toString(36) + crypto.randomUUID().slice(0, 4);
   const results: Result[] = [];
   const defects = new Map<string, Check>();
   let ended: string | null = null;
   let silent = 0;
-  for (const [index, check] of CHECKS.filter(wanted).entries()) {
+  let isJudged = false;
+  const checks = CHECKS.filter(wanted);
+  for (const [index, check] of checks.entries()) {
     try {
       const { isSilent, ...found } =
         skipWithout(check, results) ??
@@ -92,6 +102,11 @@ export async function runChecks(
       ended = error.message;
     }
     if (ended !== null) break;
+    const time = target.clock.now() - begin;
+    if (isJudged || time < JUDGED) continue;
+    isJudged = true;
+    const minutes = Math.round((time / pace.sent() / 60_000) * REQUESTS * checks.length);
+    if (minutes >= LONG) warn(minutes);
   }
   const protocols = new Set(results.map(({ check }) => protocolOf(check)));
   const counts: (number | null)[] = [];

@@ -137,6 +137,36 @@ describe("podkeep conformance", () => {
     );
   }
 
+  test("a run that takes long, because each response takes 5 seconds, says so in its first minutes", async () => {
+    for (const [seconds, expected] of [
+      [5, [expect.any(Number)]],
+      [0, []],
+    ] as const) {
+      const told: number[] = [];
+      let wait = async () => {};
+      let checked = 0;
+      const { target, close } = await openTarget((send) => async (request) => {
+        await wait();
+        return send(request);
+      });
+      wait = () => target.clock.sleep(seconds * 1000);
+      const begin = target.clock.now();
+      await runChecks(
+        target,
+        isOf(["openpodcast"]),
+        () => checked++,
+        (minutes) => {
+          expect(checked).toBeLessThan(10);
+          told.push(minutes);
+        },
+      );
+      const took = (target.clock.now() - begin) / 60_000;
+      await close();
+      expect(told).toEqual([...expected]);
+      for (const minutes of told) expect([minutes > took / 2, minutes < took * 2]).toEqual([true, true]);
+    }
+  });
+
   test("a list whose pages lead back to themselves, as with times in whole seconds, costs no more than a few requests", async () => {
     const floor = (send: Send) => async (request: Request) => {
       const response = await send(request);
