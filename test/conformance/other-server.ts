@@ -1,5 +1,5 @@
 // This server as another author could have written it: what the published texts leave open is otherwise.
-import { answers, type Broken, headers, instead, itemsOf, type Json, status, without } from "./changes.ts";
+import { answers, type Broken, eachItem, headers, instead, itemsOf, type Json, status, without } from "./changes.ts";
 import type { Send } from "./target.ts";
 
 const LIST = { path: /^\/subscriptions$/ };
@@ -73,7 +73,27 @@ const neverMerges =
     return isKnown ? (NOT_UNIQUE.clone() as Response) : send(request);
   };
 
+/** Keeps the first guid in `guid`, beside the present one in `new_guid`, also for who asks by that one. */
+const firstGuids = (send: Send): Send => {
+  const first = new Map<unknown, unknown>();
+  const noted: Send = async (request) => {
+    const response = await send(request);
+    const by = new URL(request.url).pathname.split("/").at(-1)?.toLowerCase();
+    const { new_guid = by } =
+      response.ok && request.method === "PATCH" ? ((await response.clone().json()) as Json) : {};
+    if (new_guid !== by) first.set(new_guid, first.get(by) ?? by);
+    return response;
+  };
+  const show = (item: Json) => {
+    const now = item["new_guid"] ?? item["guid"];
+    const guid = first.get(now) ?? item["guid"];
+    return guid === now ? item : { ...item, guid, new_guid: now };
+  };
+  return answers(READS, eachItem(show))(answers({ ...ONE, method: "GET" }, show)(noted));
+};
+
 const CHANGES: Broken["change"][] = [
+  firstGuids,
   neverMerges,
   answers(READS, (body) => ({ ...body, subscriptions: itemsOf(body).toReversed() })),
   answers(ADDS, (body) =>
