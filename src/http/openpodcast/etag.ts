@@ -4,6 +4,8 @@ import { VERSION } from "../../version.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Forwarded } from "../forwarded.ts";
 
+/** What an ETag says besides the clock, and the first mark of it, which may be empty. */
+const MARKS = /(\.([\w-]*).*)$/;
 /** What proxies that compress add to an ETag: Apache's modules do, and pass it on in If-None-Match. */
 const ENCODING = /-(gzip|br|zstd)$/;
 
@@ -19,32 +21,23 @@ export function conditional(
     const known = c.req.raw.headers.get("If-None-Match");
     // The base URL is in the links of the response, and so a part of it.
     const base = forwarded.baseUrlOf(c);
-    const tail = Bun.hash(`${VERSION} ${c.get("actor").user_id} ${base} ${c.req.url}`).toString(36);
-    const stemOf = (clock: number) => `"${clock.toString(36)}-${tail}`;
-    if (known !== null) {
-      const stem = stemOf(c.get("clock"));
-      const marks = findMarks(known, stem);
-      if (marks !== null) {
-        const first = /^\.([\w-]+)/.exec(marks.replace(ENCODING, ""))?.[1];
-        if (first) await onKnown?.(c, first);
-        return c.body(null, 304, { ETag: `${stem}${marks}"` });
-      }
+    const of = `${VERSION} ${c.get("actor").user_id} ${base} ${c.req.url}`;
+    const nameOf = (clock: number, marks: string) =>
+      `${clock.toString(36)}-${Bun.hash(of + marks).toString(36)}${marks}`;
+    for (const sent of known?.split('"') ?? []) {
+      const name = sent.replace(ENCODING, "");
+      const [, marks = "", first] = MARKS.exec(name) ?? [];
+      if (name !== nameOf(c.get("clock"), marks)) continue;
+      if (first) await onKnown?.(c, first);
+      return c.body(null, 304, { ETag: `"${sent}"` });
     }
     await next();
     const body = c.get("etag");
     if (!body) return;
     if (known?.trim() === "*") c.res = c.body(null, 304);
-    c.res.headers.set("ETag", `${stemOf(body.clock)}${body.marks}"`);
+    c.res.headers.set("ETag", `"${nameOf(body.clock, body.marks)}"`);
     return;
   };
-}
-
-/** The marks of the ETag in If-None-Match that begins with `stem`, with what a proxy added; null if there is none. */
-function findMarks(known: string, stem: string): string | null {
-  const start = known.indexOf(stem);
-  if (start < 0) return null;
-  const marks = known.slice(start + stem.length, known.indexOf('"', start + stem.length));
-  return /^(\.[\w-]*)*$/.test(marks.replace(ENCODING, "")) ? marks : null;
 }
 
 /**
