@@ -78,7 +78,7 @@ export const draftChanges: Check[] = [
       const since = (await other.changes(undefined, "limit=500")).at(-1)?.last_updated;
       const feed_url = prober.feed();
       await late.say("subscribe", prober.clock.now() - 7 * DAY, { feed_url });
-      expectEqual("feeds since then", feedsOf(await other.changes(since)), [feed_url]);
+      expect("The next changes do not have it", feedsOf(await other.changes(since)).includes(feed_url));
     },
   },
   {
@@ -174,15 +174,11 @@ export const draftChanges: Check[] = [
       const [app, other] = [draftClient(prober), draftClient(prober)];
       const since = await app.now();
       const [own, others] = [prober.feed(), prober.feed()];
+      const told = async (query: string) => feedsOf(await app.changes(since, query)).filter(prober.isOurs);
       await app.say("subscribe", prober.clock.now() - MINUTE, { feed_url: own });
       await other.say("subscribe", prober.clock.now() - MINUTE, { feed_url: others });
-      for (const query of ["", "include_own=false"])
-        expectEqual("feeds", feedsOf(await app.changes(since, query)), [others]);
-      expectEqual(
-        "feeds with include_own",
-        feedsOf(await app.changes(since, "include_own=true")),
-        [own, others].sort(),
-      );
+      for (const query of ["", "include_own=false"]) expectEqual("feeds", await told(query), [others]);
+      expectEqual("feeds with include_own", await told("include_own=true"), [own, others].sort());
     },
   },
   {
@@ -194,9 +190,10 @@ export const draftChanges: Check[] = [
       const { app, now, sync_id } = await openSubscribed(prober, MINUTE);
       const since = await app.now();
       const { entity } = await draftClient(prober).say("unsubscribe", now, { sync_id });
+      const told = (await app.changes(since)).filter(({ data }) => data.sync_id === sync_id);
       expectEqual(
         "changes",
-        (await app.changes(since)).map(({ data }) => factsOf(data)),
+        told.map(({ data }) => factsOf(data)),
         [factsOf(entity)],
       );
     },
