@@ -4,6 +4,7 @@ import { VERSION } from "../../version.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Forwarded } from "../forwarded.ts";
 
+const QUOTED = /"([^"]*)"/g;
 /** What an ETag says besides the clock, and the first mark of it, which may be empty. */
 const MARKS = /(\.([\w-]*).*)$/;
 /** What proxies that compress add to an ETag: Apache's modules do, and pass it on in If-None-Match. */
@@ -24,7 +25,7 @@ export function conditional(
     const of = `${VERSION} ${c.get("actor").user_id} ${base} ${c.req.url}`;
     const nameOf = (clock: number, marks: string) =>
       `${clock.toString(36)}-${Bun.hash(of + marks).toString(36)}${marks}`;
-    for (const sent of known?.split('"') ?? []) {
+    for (const [, sent = ""] of known?.matchAll(QUOTED) ?? []) {
       const name = sent.replace(ENCODING, "");
       const [, marks = "", first] = MARKS.exec(name) ?? [];
       if (name !== nameOf(c.get("clock"), marks)) continue;
