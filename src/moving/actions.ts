@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { EpisodeAction } from "../domain/episode-actions.ts";
 import { UNTIMED } from "../domain/moving-in.ts";
 import { readAction } from "../domain/sent-actions.ts";
+import { hashText } from "../domain/text-keys.ts";
 import { DomainError } from "../errors.ts";
 import { type Remote, readAnswer } from "./remote.ts";
 
@@ -42,5 +43,5 @@ export async function readActions(remote: Remote, pathOf: (since: number) => str
 
 function isFresh(seen: Set<string>, action: unknown): boolean {
   const before = seen.size;
-  return seen.add(JSON.stringify(action)).size > before;
+  return seen.add(hashText(JSON.stringify(action))).size > before;
 }

@@ -1,6 +1,7 @@
 // Servers with gPodder's API: gpodder.net, oPodSync, goPodder, PodFetch, PinePods, podkeep.
 import { z } from "zod";
 import { type Moving, MovingDevice, nothingFrom } from "../domain/moving-in.ts";
+import { hashText } from "../domain/text-keys.ts";
 import { readActions } from "./actions.ts";
 import { type Answer, type Remote, readAnswer, readJson, readList, requireOk } from "./remote.ts";
 
@@ -46,10 +47,10 @@ async function readFeeds(remote: Remote, name: string, devices: Moving["devices"
   const podcasts = await readPodcasts(remote, name, devices);
   const needsTitles = podcasts.some(({ url, title }) => title === null || title === url);
   const list = needsTitles ? readList(await remote.send(`/subscriptions/${name}.opml`)) : [];
-  const titles = new Map(list.map(({ feed_url, title }) => [feed_url, title]));
+  const titles = new Map(list.map(({ feed_url, title }) => [hashText(feed_url), title]));
   return podcasts
     .filter(({ url }) => url !== "")
-    .map(({ url, title }) => ({ feed_url: url, title: titles.get(url) ?? title, guid: null }));
+    .map(({ url, title }) => ({ feed_url: url, title: titles.get(hashText(url)) ?? title, guid: null }));
 }
 
 async function readPodcasts(remote: Remote, name: string, devices: Moving["devices"]) {
@@ -62,11 +63,11 @@ async function readPodcasts(remote: Remote, name: string, devices: Moving["devic
 
 /** The lists of all devices, for servers that have no list of the user. */
 async function readDevices(remote: Remote, name: string, devices: Moving["devices"]) {
-  const urls = new Set<string>();
+  const urls = new Map<string, string>();
   for (const { id } of devices) {
     const answer = await remote.send(`/api/2/subscriptions/${name}/${encodeURIComponent(id)}.json?since=0`);
     const { add } = readAnswer(remote, answer, Changes, "subscriptions", "gPodder's API");
-    for (const url of add) urls.add(url);
+    for (const url of add) urls.set(hashText(url), url);
   }
-  return [...urls].map((url) => ({ url, title: null }));
+  return [...urls.values()].map((url) => ({ url, title: null }));
 }

@@ -18,6 +18,8 @@ const LONGEST_WAIT = 60_000;
 const ATTEMPTS = 5;
 /** Bytes of one response. */
 const MOST_BYTES = 64 * 1024 * 1024;
+/** Bytes of all responses: an account with ten years of listening has a tenth of it. */
+const MOST_IN_ALL = 4 * MOST_BYTES;
 
 /** Where somebody has an account. */
 export interface Account {
@@ -63,6 +65,7 @@ export function openRemote(account: Account, bearer = false): Remote {
   const basic = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
   const cookies = new Map<string, string>();
   const { host } = server;
+  let received = 0;
   async function send(path: string, method: "GET" | "POST" = "GET"): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
       const answer = await sendOnce(path, method);
@@ -95,6 +98,9 @@ export function openRemote(account: Account, bearer = false): Remote {
       const body = await readUpTo(response.body ?? new Blob().stream(), MOST_BYTES);
       if (body === null)
         throw new DomainError("too_large", `A response of ${host} is larger than ${sizeText(MOST_BYTES)}`);
+      received += body.length;
+      if (received > MOST_IN_ALL)
+        throw new DomainError("too_large", `${host} sends more than ${sizeText(MOST_IN_ALL)}`);
       const { status, headers } = response;
       const wait = BUSY.includes(status) ? readRetryAfter(headers.get("retry-after"), Date.now()) : null;
       return { status, body, wait };

@@ -182,6 +182,17 @@ describe("each server's list and places are read", () => {
     await expect(read(url, "nextcloud")).rejects.toThrow("more than a million actions");
   });
 
+  test("a server that never ends to give large actions is left, before they fill the memory", async () => {
+    const filler = "x".repeat(60 * 1024 * 1024);
+    let count = 0;
+    const url = serve({
+      "/index.php/apps/gpoddersync/subscriptions": json({ add: [], remove: [], timestamp: 1 }),
+      "/index.php/apps/gpoddersync/episode_action": () =>
+        new Response(`{"actions":[${++count}],"timestamp":${count},"more":"${filler}"}`),
+    });
+    await expect(read(url, "nextcloud")).rejects.toThrow("sends more than 256 MB");
+  });
+
   test("a server whose list of podcasts never ends is left, before it fills the memory", async () => {
     let page = 0;
     const url = serve(
@@ -203,6 +214,15 @@ describe("each server's list and places are read", () => {
   test("JSON of far more values than an account has is not parsed", async () => {
     const url = serve({
       "/index.php/apps/gpoddersync/subscriptions": () => new Response(`{"add":[${"[],".repeat(1_000_000)}[]]}`),
+    });
+    await expect(read(url, "nextcloud")).rejects.toThrow("the response is not what gPodder Sync has");
+  });
+
+  test("JSON of more names than a protocol has is not parsed: they could be made to take hours", async () => {
+    const names = Array.from({ length: 2000 }, (_, n) => `"${n}":0`);
+    const url = serve({
+      "/index.php/apps/gpoddersync/subscriptions": () => new Response(`{"add":[],${names}}`),
+      "/index.php/apps/gpoddersync/episode_action": json({ actions: [], timestamp: 1 }),
     });
     await expect(read(url, "nextcloud")).rejects.toThrow("the response is not what gPodder Sync has");
   });
