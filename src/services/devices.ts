@@ -21,7 +21,7 @@ export type DeviceType = DeviceTable["type"];
 const ID = /^(?!\.{1,2}$)[\w.-]{1,255}$/;
 const LONGEST_CAPTION = 200;
 /** Devices of a user; one more ends the one that was not seen for longest. */
-const MOST_DEVICES = 200;
+export const MOST_DEVICES = 200;
 
 /** Letters of ASCII, digits and _ . - (the gPodder API's rule, and a limit). Browsers take . and .. for paths. */
 export const isDeviceId = (id: string) => ID.test(id);

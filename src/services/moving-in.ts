@@ -8,7 +8,7 @@ import { listAddedBy } from "../store/history.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { isDeviceId, listDevices, saveDevice } from "./devices.ts";
+import { isDeviceId, listDevices, MOST_DEVICES, saveDevice } from "./devices.ts";
 import { saveEpisodeSet } from "./episode-set.ts";
 import { addActions, BATCH, loadNamed } from "./episode-uploads.ts";
 import { type ImportResult, importFeeds, withoutUrl } from "./imports.ts";
@@ -120,10 +120,13 @@ async function findAdded({ database }: Context, { user_id, label }: Actor, feeds
   });
 }
 
-/** Creates the devices that are not here. @returns how many */
+/** Creates the devices that are not here, as many as have room: one more would end one that syncs. @returns how many */
 async function addDevices(context: Context, actor: Actor, devices: MovingDevice[], dry_run: boolean): Promise<number> {
   const known = new Set((await listDevices(context, actor)).map(({ id }) => id));
-  const fresh = devices.filter(({ id }) => isDeviceId(id) && !known.has(id));
+  const named = new Map(devices.map((device) => [device.id, device]));
+  const fresh = [...named.values()]
+    .filter(({ id }) => isDeviceId(id) && !known.has(id))
+    .slice(0, Math.max(0, MOST_DEVICES - known.size));
   for (const { id, caption, type } of dry_run ? [] : fresh) {
     await saveDevice(context, actor, { id, caption, type });
   }

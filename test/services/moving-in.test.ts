@@ -6,6 +6,7 @@ import { appNamed } from "../../src/http/apps.ts";
 import { readExport } from "../../src/moving/podkeep-file.ts";
 import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
 import { identifyClient } from "../../src/services/clients.ts";
+import { listDevices, saveDevice } from "../../src/services/devices.ts";
 import { uploadActions } from "../../src/services/episode-uploads.ts";
 import { exportAccount } from "../../src/services/export.ts";
 import { listBegun } from "../../src/services/listening.ts";
@@ -145,6 +146,14 @@ async function fileOf(actor: Actor): Promise<string> {
   const all = tables.map(async ({ name, parts }) => [name, (await Array.fromAsync(parts)).flat()] as const);
   return JSON.stringify({ tables: Object.fromEntries(await Promise.all(all)) });
 }
+
+test("a server with more devices than may be ends none that syncs here", async () => {
+  const { actor, move } = await open();
+  await saveDevice(podkeep.app, actor, { id: "phone" });
+  const devices = Array.from({ length: 300 }, (_, n) => ({ id: `d${n}`, caption: "", type: "other" as const }));
+  expect((await move({ devices: [...devices, ...devices] })).devices).toBe(199);
+  expect((await listDevices(podkeep.app, actor)).map(({ id }) => id)).toContain("phone");
+});
 
 test("podkeep's own file brings each stretch as it was: with pauses, on two devices, fast, and what was set", async () => {
   const MINUTE = 60_000;
