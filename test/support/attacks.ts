@@ -253,21 +253,31 @@ const plays: Attack[] = [
   },
 }));
 
-/** Sends a form as a user who has signed in to the page. */
-async function submit({ url, user, tokens: [token = ""] }: Target, path: string, type: string, form: string) {
-  const body = new URLSearchParams({ name: user, password: token });
+/** Sends a form as a user who has signed in to the page. @param type of a form that is written out */
+async function submit(target: Target, path: string, form: string | FormData, type?: string): Promise<number> {
+  const { url, user, tokens } = target;
+  const body = new URLSearchParams({ name: user, password: tokens[0] ?? "" });
   const signedIn = await fetch(`${url}/sign-in`, { method: "POST", body, redirect: "manual" });
-  const headers = { Cookie: signedIn.headers.getSetCookie().join().split(";")[0] ?? "", "Content-Type": type };
-  const { status } = await fetch(url + path, { method: "POST", body: form, headers, redirect: "manual" });
+  const Cookie = signedIn.headers.getSetCookie().join().split(";")[0] ?? "";
+  const headers = type === undefined ? { Cookie } : { Cookie, "Content-Type": type };
+  const response = await fetch(url + path, { method: "POST", body: form, headers, redirect: "manual" });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+/** The same with a form that is refused. */
+async function submitBad(target: Target, path: string, form: string | FormData, type?: string): Promise<void> {
+  const status = await submit(target, path, form, type);
   requireThat(status === 400 || status === 413, `${path} is ${status}`);
 }
 
 const PART = '--x\r\nContent-Disposition: form-data; name="data"';
 const MULTIPART = "multipart/form-data; boundary=x";
+const URLENCODED = "application/x-www-form-urlencoded";
 
 /** Forms of as many fields as fit into 20 MB, in each of the two ways in which forms are written. */
 const forms: Attack[] = [
-  { type: "application/x-www-form-urlencoded", field: "a&", end: "" },
+  { type: URLENCODED, field: "a&", end: "" },
   { type: MULTIPART, field: `${PART}; filename="x"\r\n\r\n\r\n`, end: "--x--\r\n" },
 ].map(({ type, field, end }) => ({
   what: `forms of a million fields: ${type}`,
@@ -277,18 +287,29 @@ const forms: Attack[] = [
       ["/account/move-in", 20 * MEGABYTE],
       ["/account/move-in/confirm", 20 * MEGABYTE],
     ] as const) {
-      await submit(target, path, type, field.repeat((bytes - end.length) / field.length) + end);
+      await submitBad(target, path, field.repeat((bytes - end.length) / field.length) + end, type);
     }
   },
 }));
 
-const brackets: Attack = {
-  what: "a file to move in with, of twenty million brackets in twenty kilobytes",
-  async run(target) {
-    const data = gzipSync("[".repeat(20 * MEGABYTE)).toString("base64url");
-    await submit(target, "/account/move-in/confirm", MULTIPART, `${PART}\r\n\r\n${data}\r\n--x--\r\n`);
-  },
+const escapes: Attack = {
+  what: "a form with one field of 30 MB, of which each letter is escaped",
+  run: (target) => submitBad(target, "/account/move-in/confirm", `data=${"%41".repeat(10 * MEGABYTE)}`, URLENCODED),
 };
+
+/** What the page sends after it has shown what a file has. */
+function confirmation(text: string): FormData {
+  const form = new FormData();
+  form.set("data", gzipSync(text).toString("base64url"));
+  return form;
+}
+
+const confirmed: Attack[] = [
+  { what: "twenty million brackets in twenty kilobytes", text: () => "[".repeat(20 * MEGABYTE) },
+].map(({ what, text }) => ({
+  what: `a file to move in with, of ${what}`,
+  run: (target) => submitBad(target, "/account/move-in/confirm", confirmation(text())),
+}));
 
 /**
  * Texts for which JavaScriptCore computes one hash: rapidhash multiplies what follows these four letters, one of its
@@ -335,5 +356,5 @@ const feeds: Attack = {
 
 export const ATTACKS: Attack[] = [
   ...[...refused, ...stopped, ...held, ...unread, ...guessed, ...crowds, tooLarge, ...crumbled, ...wrong],
-  ...[slashes, ...plays, ...forms, brackets, hashes, feeds],
+  ...[slashes, ...plays, ...forms, escapes, ...confirmed, hashes, feeds],
 ];

@@ -11,22 +11,20 @@ const MOST_FIELDS = 20;
 const LONGEST_SEARCH = 200;
 
 /** What divides a form's fields, if browsers write it so: what others write, parsers read in several ways. */
-function dividerIn(type: string): string | undefined {
-  if (/^application\/x-www-form-urlencoded *(;|$)/i.test(type)) return "&";
-  return /^multipart\/form-data; *boundary=("?)([^\s;"]+)\1$/i.exec(type)?.[2];
-}
+const MULTIPART = /^multipart\/form-data; *boundary=("?)([^\s;"]+)\1$/i;
+const URLENCODED = /^application\/x-www-form-urlencoded *(;|$)/i;
 
 /**
- * Refuses a form of many fields: a million, which fit into the size of a file, take gigabytes. In one that no browser wrote
- * no field is read.
+ * Refuses a form with a file and many fields: a million, which fit into the size of a file, take gigabytes. In one that no
+ * browser wrote, or that can have no file, no field is read.
  * @throws DomainError "too_large"
  */
 export function requireFewFields(c: Context<HttpEnv>, form: Uint8Array): void {
-  const divider = dividerIn(c.req.header("Content-Type") ?? "");
-  if (divider === undefined) {
-    c.req.raw.headers.delete("Content-Type");
-    return;
-  }
+  const type = c.req.header("Content-Type") ?? "";
+  const boundary = MULTIPART.exec(type)?.[2];
+  if (boundary === undefined) c.req.raw.headers.delete("Content-Type");
+  const divider = boundary ?? (URLENCODED.test(type) ? "&" : undefined);
+  if (divider === undefined) return;
   const bytes = Buffer.from(form.buffer, form.byteOffset, form.length);
   let count = 0;
   for (let at = bytes.indexOf(divider); at >= 0; at = bytes.indexOf(divider, at + divider.length)) {
