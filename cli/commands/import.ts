@@ -71,8 +71,7 @@ async function readServer(user: string, from: string, options: Options) {
 
 async function readFile(file: string) {
   const { readMovingFile } = await import("../../src/moving/file.ts");
-  const bytes = await readInput(file);
-  return readMovingFile(bytes, { most: MOST_BYTES });
+  return readMovingFile(new Blob([await readInput(file)]), { most: MOST_BYTES });
 }
 
 function describe({ source, feeds, devices, actions, stored }: MovedIn, dry_run: boolean): string {

@@ -71,18 +71,28 @@ async function readWhole(c: Context<HttpEnv>, max: number, what: string): Promis
     hold(request, holder, Number(length), max);
     if (Number(length) <= SHORT) return request.bytes();
   }
-  const chunks: Uint8Array[] = [];
   let size = 0;
+  return gather(chunksOf(c), (chunk) => {
+    size += chunk.length;
+    if (size > max) throw tooLarge(what, max);
+    if (length === null) hold(request, holder, chunk.length, max);
+  });
+}
+
+/** Puts chunks together, and gives back their own memory. @param check is called with each chunk */
+async function gather(
+  chunks: AsyncIterable<Uint8Array>,
+  check: (chunk: Uint8Array) => void = () => {},
+): Promise<Uint8Array> {
+  const all: Uint8Array[] = [];
   try {
-    for await (const chunk of chunksOf(c)) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > max) throw tooLarge(what, max);
-      if (length === null) hold(request, holder, chunk.length, max);
+    for await (const chunk of chunks) {
+      all.push(chunk);
+      check(chunk);
     }
-    return Buffer.concat(chunks);
+    return Buffer.concat(all);
   } finally {
-    for (const chunk of chunks) free(chunk);
+    for (const chunk of all) free(chunk);
   }
 }
 
@@ -92,10 +102,13 @@ function refuseCompressed({ headers }: Request): void {
   throw new DomainError("invalid", "Compressed body", { details: [`Content-Encoding: ${encoding} can't be read`] });
 }
 
-/** Gives back the memory of a chunk, instead of leaving it to the next garbage collection. */
-function free({ buffer }: Uint8Array): void {
-  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+/** Gives back the memory of bytes that have their own, instead of leaving it to the next garbage collection. */
+export function free({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
+
+/** Reads all of a body that may be longer than others. @throws DomainError as streamBody() does */
+export const readLargeBody = (...of: Parameters<typeof streamBody>): Promise<Uint8Array> => gather(streamBody(...of));
 
 /**
  * Gives a request's body as it arrives. Up to `max` bytes it counts as readBody() counts it; a longer one is one of few.

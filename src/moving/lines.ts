@@ -1,5 +1,6 @@
 // What moves in as lines of JSON, so that many episodes are read and written in turns.
 import { z } from "zod";
+import { sizeText } from "../bounded.ts";
 import { type Moving, MovingAction, MovingDevice, MovingFeed, MovingPlay, nothingFrom } from "../domain/moving-in.ts";
 import { isText } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
@@ -27,32 +28,49 @@ export function* writeMoving({ source, ...lists }: Moving): Generator<string> {
   }
 }
 
-/** Characters of a line: an episode has four texts of 8 KB, which JSON may escape. A longer one takes long to parse. */
+/** Bytes of a line: an episode has four texts of 8 KB, which JSON may escape. A longer one takes long to parse. */
 const LONGEST_LINE = 256 * 1024;
 
 /** What may move in at once. */
 export interface MovingLimits {
   feeds: number;
   episodes: number;
+  devices: number;
+  /** Bytes of the lines. */
+  bytes: number;
 }
 
-/** @throws DomainError "invalid" for other lines, "too_large" if there are more than may be */
-export async function readMoving(text: string, limits: MovingLimits): Promise<Moving> {
+/**
+ * Reads lines as they arrive.
+ * @throws DomainError "invalid" for other lines, "too_large" if there are more than may be
+ */
+export async function readMoving(lines: AsyncIterable<Uint8Array>, limits: MovingLimits): Promise<Moving> {
   const moving = nothingFrom("");
   const giveTurn = takeTurns();
-  for (let start = 0; start < text.length; ) {
-    const end = text.indexOf("\n", start);
-    addLine(moving, text.slice(start, end < 0 ? text.length : end));
-    if (end < 0) break;
-    start = end + 1;
-    requireFew(moving.feeds.length, limits.feeds, "podcasts");
-    requireFew(
-      moving.actions.length + moving.untimed.length + moving.plays.length,
-      limits.episodes,
-      "positions and marks of episodes",
-    );
-    await giveTurn();
+  let bytes = 0;
+  let rest: Uint8Array = new Uint8Array();
+  for await (const chunk of lines) {
+    bytes += chunk.length;
+    if (bytes > limits.bytes)
+      throw new DomainError("too_large", `There is more than ${sizeText(limits.bytes)} of text`);
+    const part = Buffer.concat([rest, chunk]);
+    let start = 0;
+    for (let end = part.indexOf("\n"); end >= 0; end = part.indexOf("\n", start)) {
+      addLine(moving, part.toString("utf8", start, end));
+      start = end + 1;
+      requireFew(moving.feeds.length, limits.feeds, "podcasts");
+      requireFew(moving.devices.length, limits.devices, "devices");
+      requireFew(
+        moving.actions.length + moving.untimed.length + moving.plays.length,
+        limits.episodes,
+        "positions and marks of episodes",
+      );
+      await giveTurn();
+    }
+    rest = part.subarray(start);
+    if (rest.length > LONGEST_LINE) throw changed();
   }
+  if (rest.length > 0) throw changed();
   return moving;
 }
 
@@ -60,9 +78,11 @@ function requireFew(count: number, most: number, what: string): void {
   if (count > most) throw new DomainError("too_large", `There are more than ${most} ${what}`);
 }
 
+const changed = () => new DomainError("invalid", "What moves in was changed on the way: upload the file again");
+
 function addLine(moving: Moving, text: string): void {
   const { data } = Line.safeParse(text.length > LONGEST_LINE ? null : parseJson(text));
-  if (!data) throw new DomainError("invalid", "What moves in was changed on the way: upload the file again");
+  if (!data) throw changed();
   const [name, value] = data;
   if (name === "source") moving.source = value;
   else if (name === "feeds") moving.feeds.push(value);

@@ -1,7 +1,11 @@
 // Requests made to exhaust a server, for tests and benchmarks.
 
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { writeAntennaPod } from "./antennapod.ts";
 import { basicAuth } from "./basic-auth.ts";
 import { WAIT } from "./patience.ts";
 import { playOf } from "./play.ts";
@@ -306,10 +310,28 @@ function confirmation(text: string): FormData {
 
 const confirmed: Attack[] = [
   { what: "twenty million brackets in twenty kilobytes", text: () => "[".repeat(20 * MEGABYTE) },
+  { what: "a million devices", text: () => `["devices",{"id":"a"}]\n`.repeat(MEGABYTE) },
 ].map(({ what, text }) => ({
   what: `a file to move in with, of ${what}`,
   run: (target) => submitBad(target, "/account/move-in/confirm", confirmation(text())),
 }));
+
+/** A database of 25 MB, with as many episodes as may be. */
+const database: Attack = {
+  what: "a database to move in with, of 50,000 long texts",
+  async run(target) {
+    const folder = mkdtempSync(join(tmpdir(), "podkeep-attack-"));
+    const file = join(folder, "AntennaPod.db");
+    const guid = "\u4e01".repeat(140);
+    const episodes = Array.from({ length: 49_000 }, (_, n) => ({ feed: 1, guid, url: `https://a.test/${n}`, read: 1 }));
+    writeAntennaPod(file, [{ id: 1, url: "https://a.test/", title: "" }], episodes);
+    const form = new FormData();
+    form.set("file", new File([readFileSync(file)], "x"));
+    rmSync(folder, { recursive: true });
+    const status = await submit(target, "/account/move-in", form);
+    requireThat(status === 200, `the file is ${status}`);
+  },
+};
 
 /**
  * Texts for which JavaScriptCore computes one hash: rapidhash multiplies what follows these four letters, one of its
@@ -356,5 +378,5 @@ const feeds: Attack = {
 
 export const ATTACKS: Attack[] = [
   ...[...refused, ...stopped, ...held, ...unread, ...guessed, ...crowds, tooLarge, ...crumbled, ...wrong],
-  ...[slashes, ...plays, ...forms, escapes, ...confirmed, hashes, feeds],
+  ...[slashes, ...plays, ...forms, escapes, ...confirmed, database, hashes, feeds],
 ];

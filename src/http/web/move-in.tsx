@@ -1,13 +1,15 @@
 // Routes of moving in with a file. The page reads no other servers.
 /** @jsxImportSource hono/jsx */
-import { promisify } from "node:util";
-import { gunzip, gzip } from "node:zlib";
+import { Readable } from "node:stream";
+import { createGunzip, createGzip } from "node:zlib";
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
+import type { Moving } from "../../domain/moving-in.ts";
 import { DomainError, isRefusal } from "../../errors.ts";
 import { readMovingFile } from "../../moving/file.ts";
-import { readMoving, writeMoving } from "../../moving/lines.ts";
+import { type MovingLimits, readMoving, writeMoving } from "../../moving/lines.ts";
+import { MOST_DEVICES } from "../../services/devices.ts";
 import { moveIn } from "../../services/moving-in.ts";
 import type { HttpEnv } from "../env.ts";
 import { mostActionBytes, mostActions } from "../limits.ts";
@@ -22,13 +24,15 @@ const MOST_READ = 2;
 /** Milliseconds for reading one. */
 const PATIENCE = 20_000;
 
-const compress = promisify(gzip);
-const decompress = promisify(gunzip);
-
 export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
   const { config } = app;
-  const limits = { feeds: config.max_items, episodes: mostActions(config) };
   const most = mostActionBytes(config);
+  const limits: MovingLimits = {
+    feeds: config.max_items,
+    episodes: mostActions(config),
+    devices: MOST_DEVICES,
+    bytes: most,
+  };
   /** What has all of a file in memory, which a few bytes can unpack to. */
   const reading = oneEach(MOST_READ, texts.moveIn.busy, PATIENCE / 1000);
 
@@ -41,10 +45,9 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
     try {
       return await reading(c.get("actor").user_id, async () => {
         const options = { most, limits, patience: PATIENCE, signal: c.req.raw.signal };
-        const moving = await readMovingFile(await file.bytes(), options);
+        const moving = await readMovingFile(file, options);
         const found = await moveIn(app, c.get("actor"), moving, { dry_run: true });
-        const data = await compress([...writeMoving(moving)].join(""));
-        return show(c, <PreviewPage found={found} data={data.toString("base64url")} />);
+        return show(c, <PreviewPage found={found} data={await pack(moving)} />);
       });
     } catch (error) {
       if (isRefusal(error, "invalid", "too_large")) {
@@ -55,21 +58,28 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
   });
 
   http.post("/account/move-in/confirm", async (c) => {
-    const { data } = await readForm(c, { data: z.base64url() });
+    const { data } = await readForm(c, { data: z.base64url().min(1) });
     return reading(c.get("actor").user_id, async () => {
-      const moving = await readMoving(await unpack(data), limits);
+      const moving = await readMoving(unpack(data), limits);
       const { feeds, stored } = await moveIn(app, c.get("actor"), moving, { dry_run: false });
       return c.redirect(`/account/move-in?done=${feeds.added.length}.${stored}`, 303);
     });
   });
+}
 
-  async function unpack(data: string): Promise<string> {
-    try {
-      const text = await decompress(Buffer.from(data, "base64url"), { maxOutputLength: 2 * most });
-      return text.toString();
-    } catch {
-      throw new DomainError("invalid", "What moves in was changed on the way: upload the file again");
-    }
+async function pack(moving: Moving): Promise<string> {
+  const packed = Readable.from(writeMoving(moving)).pipe(createGzip());
+  return Buffer.concat(await Array.fromAsync<Buffer>(packed)).toString("base64url");
+}
+
+/** Unpacks a part at a time: a few bytes can unpack to gigabytes. */
+async function* unpack(data: string): AsyncGenerator<Uint8Array> {
+  const unpacked = createGunzip();
+  unpacked.end(Buffer.from(data, "base64url"));
+  try {
+    yield* unpacked;
+  } catch {
+    throw new DomainError("invalid", "What moves in was changed on the way: upload the file again");
   }
 }
 

@@ -4,7 +4,7 @@ import type { Context, Hono, MiddlewareHandler } from "hono";
 import { secureHeaders } from "hono/secure-headers";
 import type { App } from "../../app.ts";
 import { DomainError, isRefusal } from "../../errors.ts";
-import { readBody, streamBody } from "../body.ts";
+import { free, readBody, readLargeBody } from "../body.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import { respondToErrors } from "../errors.ts";
@@ -19,7 +19,7 @@ import { serveApps, serveConnectLinks } from "./apps.tsx";
 import { assets } from "./assets.ts";
 import { serveDocs } from "./docs.tsx";
 import { serveFirstSteps } from "./first-steps.tsx";
-import { requireFewFields } from "./form.ts";
+import { readFields, requireFewFields } from "./form.ts";
 import { serveHistory } from "./history.tsx";
 import { serveListening } from "./listening.tsx";
 import { serveMoveIn } from "./move-in.tsx";
@@ -71,24 +71,32 @@ function limitBodies(http: Hono<HttpEnv>, app: App): void {
 }
 
 /** Reads the body for parseBody(). */
-function readFirst(read: (c: Context<HttpEnv>) => Promise<Uint8Array>): MiddlewareHandler<HttpEnv> {
-  return async (c, next) => {
-    // Hono keeps promises here, other than its type says.
-    if (c.req.raw.body) c.req.bodyCache.arrayBuffer = read(c) as unknown as ArrayBuffer;
-    await c.req.bodyCache.arrayBuffer;
-    await next();
-  };
+async function readFirst(c: Context<HttpEnv>, reading: Promise<Uint8Array>): Promise<void> {
+  // Hono keeps promises here, other than its type says.
+  c.req.bodyCache.arrayBuffer = reading as unknown as ArrayBuffer;
+  await reading;
 }
 
-const limitForm = (max: number) => readFirst((c) => readBody(c, max, "form"));
+const limitForm =
+  (max: number): MiddlewareHandler<HttpEnv> =>
+  async (c, next) => {
+    if (c.req.raw.body) await readFirst(c, readBody(c, max, "form"));
+    await next();
+  };
 
-/** Reads a form with a file for parseBody(). */
-const readFile = (read: (c: Context<HttpEnv>) => Promise<Uint8Array>) =>
-  readFirst(async (c) => {
-    const form = await read(c).catch(nameOtherWay);
-    requireFewFields(c, form);
-    return form;
-  });
+/** Reads a form with a file, of which parseBody() keeps a copy. */
+const readFile =
+  (read: (c: Context<HttpEnv>) => Promise<Uint8Array>): MiddlewareHandler<HttpEnv> =>
+  async (c, next) => {
+    if (c.req.raw.body) {
+      const form = await read(c).catch(nameOtherWay);
+      requireFewFields(c, form);
+      await readFirst(c, Promise.resolve(form));
+      await readFields(c);
+      free(form);
+    }
+    await next();
+  };
 
 /** Says of a file that is too large how it can be read. */
 function nameOtherWay(error: unknown): never {
@@ -98,9 +106,7 @@ function nameOtherWay(error: unknown): never {
 
 /** For files of moving in, which may be as large as an upload of episodes. */
 const limitLarge = ({ config }: App) =>
-  readFile(async (c) =>
-    Buffer.concat(await Array.fromAsync(streamBody(c, config.max_body, mostActionBytes(config), "file"))),
-  );
+  readFile((c) => readLargeBody(c, config.max_body, mostActionBytes(config), "file"));
 
 /** @param document gives the OpenAPI document of the Open Podcast API */
 export function serveWeb(http: Hono<HttpEnv>, app: App, shared: Shared, document: () => object): void {
