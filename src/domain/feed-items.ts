@@ -2,6 +2,7 @@
 import { isWritable } from "./date-time.ts";
 import { MOST_SECONDS, parseClock } from "./play-time.ts";
 import { withoutScheme } from "./spellings.ts";
+import { textKeysFor } from "./text-keys.ts";
 import { readFeedTitle } from "./title.ts";
 
 /** An episode that lacks a title. */
@@ -23,43 +24,78 @@ interface FoundEpisode {
 export type ItemField = "title" | "guid" | "url" | "published" | "duration";
 export type Item = Partial<Record<ItemField, string>>;
 
-/** Finds wanted episodes among the items of a feed, one item after the other. */
-export class ItemFinder<Wanted extends WantedEpisode> {
-  readonly found = new Map<Wanted, FoundEpisode>();
-  readonly #byGuid: Map<string, Wanted[]>;
-  readonly #byUrl: Map<string, Wanted[]>;
-  #left: number;
+/** Episodes that one key names, and the item that they are; null before it came. */
+interface Group {
+  episodes: WantedEpisode[];
+  item: Item | null;
+}
 
-  constructor(wanted: readonly Wanted[]) {
-    this.#byGuid = Map.groupBy(
-      wanted.filter(({ guid }) => guid !== null),
-      ({ guid }) => guid?.trim() ?? "",
-    );
-    this.#byUrl = Map.groupBy(wanted, ({ url }) => withoutScheme(url));
-    this.#left = wanted.length;
+/**
+ * Finds wanted episodes among the items of a feed, one item after the other. Somebody can have a thousand that each item
+ * names, so an item takes no longer for many.
+ */
+export class ItemFinder {
+  readonly #byGuid = new Map<string, Group>();
+  /** Those with a guid, and those without. */
+  readonly #byUrl = new Map<string, Group>();
+  readonly #byUrlAlone = new Map<string, Group>();
+  readonly #found = new Set<WantedEpisode>();
+  readonly #keyOf: (text: string) => string;
+  readonly #wanted: number;
+
+  constructor(wanted: readonly WantedEpisode[]) {
+    this.#wanted = wanted.length;
+    this.#keyOf = textKeysFor(wanted.length);
+    for (const one of wanted) {
+      if (one.guid !== null) this.#put(this.#byGuid, this.#guidKey(one.guid), one);
+      this.#put(this.#placesOf(one), this.#urlKey(one.url), one);
+    }
   }
 
   /** Whether nothing more is wanted. */
   get done(): boolean {
-    return this.#left === 0;
+    return this.#found.size === this.#wanted;
   }
 
-  add({ guid, url, title, duration, published }: Item): void {
-    const named = (guid !== undefined && this.#byGuid.get(guid.trim())) || [];
-    const placed = (url !== undefined && this.#byUrl.get(withoutScheme(url.trim()))) || [];
+  /** What the feed says of a wanted episode; null if it does not have it. */
+  find(one: WantedEpisode): FoundEpisode | null {
+    const named = one.guid === null ? null : this.#byGuid.get(this.#guidKey(one.guid))?.item;
+    // A match by guid is better than one by URL.
+    const item = named ?? this.#placesOf(one).get(this.#urlKey(one.url))?.item;
+    if (!item) return null;
+    return {
+      title: readFeedTitle(item.title ?? null, one.url),
+      duration: readDuration(item.duration),
+      published_at: readDate(item.published),
+    };
+  }
+
+  add(item: Item): void {
+    const { guid, url } = item;
+    const named = guid === undefined ? undefined : this.#byGuid.get(this.#guidKey(guid));
+    if (named) this.#note(named, item);
+    if (url === undefined) return;
+    const key = this.#urlKey(url.trim());
     // An episode with another guid is another one, at the same URL.
-    const same = placed.filter((one) => one.guid === null || guid === undefined || !this.#byGuid.has(guid.trim()));
-    for (const one of new Set([...named, ...same])) {
-      // A match by guid is better than one by URL.
-      if (this.found.has(one) && !named.includes(one)) continue;
-      if (!this.found.has(one)) this.#left--;
-      this.found.set(one, {
-        title: readFeedTitle(title ?? null, one.url),
-        duration: readDuration(duration),
-        published_at: readDate(published),
-      });
+    for (const placed of [this.#byUrlAlone.get(key), named ? undefined : this.#byUrl.get(key)]) {
+      if (placed && !placed.item) this.#note(placed, item);
     }
   }
+
+  #note(group: Group, item: Item): void {
+    if (!group.item) for (const one of group.episodes) this.#found.add(one);
+    group.item = item;
+  }
+
+  #put(groups: Map<string, Group>, key: string, one: WantedEpisode): void {
+    const group = groups.get(key);
+    if (group) group.episodes.push(one);
+    else groups.set(key, { episodes: [one], item: null });
+  }
+
+  #placesOf = ({ guid }: WantedEpisode) => (guid === null ? this.#byUrlAlone : this.#byUrl);
+  #guidKey = (guid: string) => this.#keyOf(guid.trim());
+  #urlKey = (url: string) => this.#keyOf(withoutScheme(url));
 }
 
 /** Reads seconds, or hours, minutes and seconds. */

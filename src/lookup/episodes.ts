@@ -35,11 +35,11 @@ const NOTHING = { title: null, duration: null, published_at: null };
 export async function saveFoundEpisodes(
   { database, clock }: Pick<Context, "database" | "clock">,
   sought: UnsoughtEpisode[],
-  { found }: ItemFinder<UnsoughtEpisode>,
+  items: ItemFinder,
 ): Promise<void> {
   const sought_at = clock.now();
   for (const [user_id, episodes] of Map.groupBy(sought, (one) => one.user_id)) {
-    const rows = episodes.map((one) => ({ id: one.id, ...(found.get(one) ?? NOTHING) }));
+    const rows = episodes.map((one) => ({ id: one.id, ...(items.find(one) ?? NOTHING) }));
     await database.write((tx) => saveFound(tx, { user_id, sought_at }, rows), user_id);
   }
 }

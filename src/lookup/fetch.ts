@@ -1,7 +1,7 @@
 // Fetching the head of a feed from the public Internet, and from nowhere else.
 import type { IncomingMessage } from "node:http";
 import { type FeedHead, FeedHeadError, FeedHeadReader, HTML_PAGE } from "../domain/feed-head.ts";
-import type { ItemFinder, WantedEpisode } from "../domain/feed-items.ts";
+import type { ItemFinder } from "../domain/feed-items.ts";
 import { PageLinkReader } from "../domain/page-link.ts";
 import { parseUrl } from "../domain/url.ts";
 import { codeOf, TLS_REASONS } from "../errors.ts";
@@ -15,7 +15,7 @@ export interface FetchOptions extends RequestOptions {
   /** Bytes of the head, after decompression. */
   max_bytes: number;
   /** Episodes to look for behind the head. */
-  items?: ItemFinder<WantedEpisode>;
+  items?: ItemFinder;
   /** Ends it early. */
   signal?: AbortSignal | undefined;
 }

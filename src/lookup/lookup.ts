@@ -1,7 +1,7 @@
 // One lookup of a feed: fetch it, change the subscriptions to it, and plan the next one.
 import type { FeedLookupTable } from "../db/schema.ts";
 import type { FeedHead } from "../domain/feed-head.ts";
-import { ItemFinder, type WantedEpisode } from "../domain/feed-items.ts";
+import { ItemFinder } from "../domain/feed-items.ts";
 import { readFeedHash, readFeedUrl } from "../domain/feed-url.ts";
 import { type Finding, lookupKey, type Outcome } from "../domain/lookup-rules.ts";
 import {
@@ -26,7 +26,7 @@ import { giveFinding, hasSubscribers, walkFollowers, walkSubscribers } from "./s
 type Fetch = (
   feed_url: string,
   validators: { etag: string | null; last_modified: string | null },
-  items?: ItemFinder<WantedEpisode>,
+  items?: ItemFinder,
 ) => Promise<FetchResult>;
 
 export interface LookupContext extends Pick<Context, "database" | "clock" | "config" | "removals"> {
@@ -74,7 +74,7 @@ export async function lookUp(context: LookupContext, row: FeedLookupTable): Prom
   if (signal.aborted) return null;
   if (items && result.kind === "read") {
     // What a broken response did not have is looked for again.
-    const sought = result.cut_off ? unsought.filter((one) => items.found.has(one)) : unsought;
+    const sought = result.cut_off ? unsought.filter((one) => items.find(one) !== null) : unsought;
     await saveFoundEpisodes(context, sought, items);
   }
   await database.write((tx) => saveLookup(tx, next));

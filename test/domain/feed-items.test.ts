@@ -22,7 +22,7 @@ function find(feed: string, episodes: WantedEpisode[], size = 7) {
     reader.write(feed.slice(at, at + size));
     used = at + size;
   }
-  return { found: episodes.map((one) => finder.found.get(one) ?? null), used, head: reader.end(), done: reader.done };
+  return { found: episodes.map((one) => finder.find(one)), used, head: reader.end(), done: reader.done };
 }
 
 test("title, length and date of a wanted episode are found by guid, else by the file's URL", () => {
@@ -55,6 +55,33 @@ test("reading ends when all wanted episodes are found, and at the first episode 
   const feed = rss(Array.from({ length: 100 }, (_, index) => item(`${index}`)).join(""));
   expect(find(feed, [wanted("3"), wanted("0")]).used).toBeLessThan(feed.indexOf("Episode 5"));
   expect(find(feed, []).used).toBeLessThan(feed.indexOf("Episode 0"));
+});
+
+test.each([
+  ["one guid", (n: number) => ({ guid: `1${" ".repeat(n)}`, url: `https://cdn.example/${n}.mp3` })],
+  ["one file", (n: number) => ({ guid: String(n), url: "https://cdn.example/1.mp3" })],
+])("a feed is read once, not once for each of a thousand episodes of %s", (_, episode) => {
+  let reads = 0;
+  const episodes = Array.from({ length: 1000 }, (_, n) => {
+    const { guid, url } = episode(n);
+    const read = (text: string) => {
+      reads++;
+      return text;
+    };
+    return {
+      get guid() {
+        return read(guid);
+      },
+      get url() {
+        return read(url);
+      },
+    };
+  });
+  const finder = new ItemFinder([...episodes, wanted("2")]);
+  for (let n = 0; n < 1000; n++) finder.add({ guid: "1 ", url: "https://cdn.example/1.mp3", title: "One" });
+  finder.add({ url: "https://cdn.example/1.mp3", title: "One" });
+  expect(episodes.map((one) => finder.find(one)?.title)).toEqual(Array(1000).fill("One"));
+  expect(reads).toBeLessThan(20_000);
 });
 
 test("a guid is found as AntennaPod sends it, with the spaces around it", () => {
