@@ -5,6 +5,7 @@ import { z } from "zod";
 import { MOST_NAMES, NameCount } from "./name-count.ts";
 import { encodingOf } from "./text-encoding.ts";
 import { hashText } from "./text-keys.ts";
+import { parseUrl } from "./url.ts";
 
 /** A podcast of the list; its title is null if the file has none. */
 export interface OpmlFeed {
@@ -167,7 +168,7 @@ export function* writeOpml(feeds: OpmlFeed[], head: { title: string; date_create
 }
 
 function outlineOf({ feed_url, title }: OpmlFeed): string {
-  const text = title || URL.parse(feed_url)?.hostname || feed_url;
+  const text = title || parseUrl(feed_url)?.hostname || feed_url;
   const address = feed_url.toWellFormed().replace(NOT_XML, encodeURIComponent);
   return `    <outline type="rss" text="${escaped(text)}" xmlUrl="${escaped(address)}"/>\n`;
 }

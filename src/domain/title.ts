@@ -2,6 +2,7 @@
 import { Parser } from "htmlparser2";
 import { inNormalForm } from "./normal-form.ts";
 import { isSeen, withoutBidiControls } from "./printable.ts";
+import { parseUrl } from "./url.ts";
 
 /** In characters. */
 const LONGEST_TITLE = 500;
@@ -18,7 +19,7 @@ export function readTitle(text: string | null, feed_url: string): string | null 
     .replace(/\p{Cc}/gu, "");
   // The form that keyboards write, for searches.
   const plain = withoutBidiControls(inNormalForm(line)).trim();
-  if (!isSeen(plain) || plain === feed_url || plain === URL.parse(feed_url)?.hostname) return null;
+  if (!isSeen(plain) || plain === feed_url || plain === parseUrl(feed_url)?.hostname) return null;
   return [...plain].slice(0, LONGEST_TITLE).join("").trimEnd() || null;
 }
 

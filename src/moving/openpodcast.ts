@@ -1,6 +1,7 @@
 // Servers with the subscriptions of the Open Podcast API. It has no episodes yet.
 import { z } from "zod";
 import { type Moving, nothingFrom } from "../domain/moving-in.ts";
+import { parseUrl } from "../domain/url.ts";
 import { DomainError } from "../errors.ts";
 import { type Remote, readAnswer, readJson } from "./remote.ts";
 
@@ -48,5 +49,5 @@ export async function readOpenPodcast(remote: Remote): Promise<Moving> {
 
 /** Only the query of the link: the password goes to no other place. */
 function pathOf({ server }: Remote, next: string): string {
-  return `/subscriptions${URL.parse(next, server.href)?.search ?? ""}`;
+  return `/subscriptions${parseUrl(next, server.href)?.search ?? ""}`;
 }

@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import { readUpTo, sizeText } from "../bounded.ts";
 import { decodeOpml, OpmlError, type OpmlFeed, readOpml } from "../domain/opml.ts";
+import { parseUrl } from "../domain/url.ts";
 import { DomainError, reasonOf } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import { readRetryAfter } from "../retry-after.ts";
@@ -94,7 +95,7 @@ export function openRemote(account: Account, bearer = false): Remote {
       }
       const target = response.status >= 300 && response.status < 400 && response.headers.get("location");
       // The password goes to the server that was named, and nowhere else.
-      if (target) throw redirected(host, URL.parse(target, url.href));
+      if (target) throw redirected(host, parseUrl(target, url.href));
       const body = await readUpTo(response.body ?? new Blob().stream(), MOST_BYTES);
       if (body === null)
         throw new DomainError("too_large", `A response of ${host} is larger than ${sizeText(MOST_BYTES)}`);

@@ -7,6 +7,7 @@ import { hear, type Known, newlyHeld, type Report, reportsOf, settle } from "../
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
 import { givenToUnknown, type Millis, type Seconds } from "../domain/sync-window.ts";
 import { textKeysFor } from "../domain/text-keys.ts";
+import { parseUrl } from "../domain/url.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { Slots } from "../slots.ts";
@@ -64,7 +65,7 @@ export async function uploadFeedChanges(
 export async function uploadFeedList(context: Context, actor: Actor, client: Client, urls: string[]): Promise<Seconds> {
   const feeds = await readFeedUrls(urls);
   // Such as an error page that was saved as the list: it would remove everything. A list of local podcasts is one.
-  if (urls.length > 0 && !urls.some((url) => URL.canParse(url.trim()))) {
+  if (urls.length > 0 && !urls.some((url) => parseUrl(url.trim()))) {
     throw new DomainError("invalid", "The list has no URL");
   }
   // A whole list is what its user has now, and nothing that was queued.

@@ -4,6 +4,7 @@ import { readGuid } from "../domain/guid.ts";
 import { isSubscribed } from "../domain/history.ts";
 import type { OpmlFeed } from "../domain/opml.ts";
 import { readTitle } from "../domain/title.ts";
+import { parseUrl } from "../domain/url.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { listSubscribed } from "../store/subscriptions.ts";
 import { mapInTurns } from "../turns.ts";
@@ -21,7 +22,7 @@ export interface ImportedFeed {
 
 export const withoutUrl = ({ feed_url, title }: { feed_url: string; title: string | null }): ImportedFeed => ({
   title,
-  host: URL.parse(feed_url)?.hostname || null,
+  host: parseUrl(feed_url)?.hostname || null,
 });
 
 export interface ImportResult {

@@ -333,6 +333,37 @@ const database: Attack = {
   },
 };
 
+/** Normal forms sort the marks of a letter in quadratic time, and URL parsers bring hosts into one. */
+const marks: Attack = {
+  what: "a feed URL whose host is a letter with a million marks",
+  async run(target) {
+    const host = (pairs: number) => `e${"\u0301\u0323".repeat(pairs)}.test`;
+    const url = `https://${host(MEGABYTE)}/`;
+    const { status } = await send(
+      target,
+      target.tokens[0] ?? "",
+      "PUT",
+      `/subscriptions/${target.user}/phone.txt`,
+      url,
+    );
+    requireThat(status === 400, `the list is ${status}`);
+    for (const path of ["/podcasts/import", "/account/move-in"]) {
+      const form = new FormData();
+      form.set("file", new File([`<opml><body><outline text="x" xmlUrl="${url}"/></body></opml>`], "x.opml"));
+      const status = await submit(target, path, form);
+      requireThat(status === 200 || status === 400, `${path} is ${status}`);
+    }
+    const form = new FormData();
+    for (const [name, value] of [
+      ["name", "x"],
+      ["password", "x"],
+      ["next", `/\t/${host(3500)}`],
+    ] as const)
+      form.set(name, value);
+    requireThat((await fetch(`${target.url}/sign-in`, { method: "POST", body: form })).status === 401, "sign-in");
+  },
+};
+
 /**
  * Texts for which JavaScriptCore computes one hash: rapidhash multiplies what follows these four letters, one of its
  * constants, by zero. A Map or an object that has n of them compares each with all others.
@@ -378,5 +409,5 @@ const feeds: Attack = {
 
 export const ATTACKS: Attack[] = [
   ...[...refused, ...stopped, ...held, ...unread, ...guessed, ...crowds, tooLarge, ...crumbled, ...wrong],
-  ...[slashes, ...plays, ...forms, escapes, ...confirmed, database, hashes, feeds],
+  ...[slashes, ...plays, ...forms, escapes, ...confirmed, database, marks, hashes, feeds],
 ];

@@ -93,7 +93,7 @@ function losesCookie(origin: string | undefined, url: string): boolean {
 /** A path of this server to go to after signing in; anything else, such as another site's URL, is /podcasts. */
 function safePath(text: string | undefined): string {
   if (!text || !/^\/[^/\\]/.test(text)) return "/podcasts";
-  const url = URL.parse(text, "http://podkeep");
+  const url = parseUrl(text, "http://podkeep");
   // The path of "/.//example.org" is "//example.org", which is another site.
   const isOwn = url?.origin === "http://podkeep" && !url.pathname.startsWith("//");
   return isOwn ? url.pathname + url.search : "/podcasts";
