@@ -30,6 +30,7 @@ const COMMON = [
   "src/clock.ts",
   "src/colors.ts",
   "src/errors.ts",
+  "src/file-size.ts",
   "src/json.ts",
   "src/log.ts",
   "src/metrics.ts",

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { systemClock } from "../../src/clock.ts";
 import { describeLocation } from "../../src/config/location.ts";
+import { describeSize } from "../../src/file-size.ts";
 import { plural } from "../../src/plural.ts";
 import { addSettings, settingsOf } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
@@ -68,8 +69,6 @@ async function listAll(_options: unknown, command: Command): Promise<void> {
     ),
   );
 }
-
-const describeSize = (bytes: number) => `${Math.ceil(bytes / 1024)} KiB`;
 
 async function verifyOne(file: string, _options: unknown, command: Command): Promise<void> {
   const { verifyBackup } = await import("../../src/backups/backups.ts");

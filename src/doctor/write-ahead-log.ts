@@ -1,6 +1,7 @@
 // SQLite's write-ahead log: its size, and whether it was damaged.
 import type { App } from "../app.ts";
 import { keepDamagedLog, listDamagedLogs } from "../db/sqlite/damaged-log.ts";
+import { describeSize } from "../file-size.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 
 const ABOUT = "write-ahead log";
@@ -9,7 +10,7 @@ const LARGEST = 64 * 1024 * 1024;
 
 export async function checkWriteAheadLog(app: App): Promise<Finding> {
   const { wal_bytes } = await app.database.status();
-  const size = `${Math.ceil(wal_bytes / 1024)} KiB`;
+  const size = describeSize(wal_bytes);
   if (wal_bytes <= LARGEST) return ok(ABOUT, size);
   const advice =
     "Find the program that keeps the database open (fuser), and end it: the log shrinks with the next writes";

@@ -13,12 +13,14 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { readConfig } from "../../src/config/settings.ts";
 import { checkBackups, checkNewestBackup } from "../../src/doctor/backups.ts";
 import { checkDataDirectory } from "../../src/doctor/data-directory.ts";
+import { checkDiskSpace } from "../../src/doctor/disk-space.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { checkPort } from "../../src/doctor/port.ts";
 import { CAN_TRACE, inject } from "../faults/strace.ts";
@@ -52,6 +54,18 @@ test("a command that fixes a directory is ready to paste, also if its path has s
     state: "warning",
     detail: `other accounts can read ${directory}`,
     advice: `chmod -R go= "${directory.replace("$", "\\$")}"`,
+  });
+});
+
+test("the room on a disk has a unit in which people read it", () => {
+  const file = join(directory, "podkeep.db");
+  writeFileSync(file, "");
+  // Without blocks on the disk.
+  truncateSync(file, 2 ** 40);
+  const [space] = checkDiskSpace(directory, file);
+  expect(space).toMatchObject({
+    state: "problem",
+    detail: expect.stringMatching(/^[\d.]{1,5} [KMGT]iB free, 3 TiB needed$/),
   });
 });
 

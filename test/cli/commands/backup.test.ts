@@ -1,7 +1,16 @@
 // `podkeep backup`: beside a running server, on a full disk, with wrong files.
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
@@ -55,6 +64,12 @@ test("a backup is created and verified while the server runs", async () => {
     out: expect.stringContaining(`is a valid backup\n1 user, ${count} subscriptions, `),
   });
   await server.stop();
+});
+
+test("the list of backups has the size of a large one in a unit in which people read it", async () => {
+  const { file } = (await backup("create", "--json")).json;
+  truncateSync(file, 65 * 1024 ** 3);
+  expect((await backup("list")).out).toContain(`\t65 GiB\t${file}`);
 });
 
 test("of backups that are made at once under one name, one is kept, and the others are refused", async () => {

@@ -1,0 +1,10 @@
+// Sizes of files and disks, for people.
+
+const UNITS = ["KiB", "MiB", "GiB", "TiB"];
+
+/** A size in the unit that takes three digits at most: "65.3 GiB". */
+export function describeSize(bytes: number): string {
+  let [size, unit] = [bytes / 1024, 0];
+  for (; size >= 1000 && unit < UNITS.length - 1; unit++) size /= 1024;
+  return `${Number(size.toFixed(1))} ${UNITS[unit]}`;
+}
