@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { Copied, Progress } from "../../src/services/transfer.ts";
 import { availableSettings } from "../flags.ts";
+import { workInterruptibly } from "../terminal/interruption.ts";
 import { layTable, printResult } from "../terminal/output.ts";
 
 /** Milliseconds between progress updates. */
@@ -20,7 +21,11 @@ export function addCopyCommand(program: Command): void {
 async function run({ from, to }: { from: string; to: string }, command: Command): Promise<void> {
   const { config } = availableSettings(command);
   const { copy } = await import("../../src/services/transfer.ts");
-  const copied = await copy(from, to, config, process.stderr.isTTY ? showProgress() : () => {});
+  const copied = await workInterruptibly(
+    command,
+    () => "The source is as it was, the target is not complete: run the same podkeep copy again",
+    () => copy(from, to, config, process.stderr.isTTY ? showProgress() : () => {}),
+  );
   await printResult(command, copied, () => describe(copied));
 }
 

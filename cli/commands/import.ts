@@ -7,6 +7,7 @@ import { plural } from "../../src/plural.ts";
 import { type MovedIn, moveIn } from "../../src/services/moving-in.ts";
 import { MOST_BYTES, readInput } from "../input-file.ts";
 import { layFeeds, verbsOf } from "../terminal/imported-feeds.ts";
+import { stateOfImport, workInterruptibly } from "../terminal/interruption.ts";
 import { printResult } from "../terminal/output.ts";
 import { askPassword } from "../terminal/password.ts";
 import { showProgress } from "../terminal/progress.ts";
@@ -52,10 +53,16 @@ async function run(user: string, file: string | undefined, options: Options, com
   }
   // Before the password is asked.
   if (from !== undefined) await withUser(command, user, async () => {});
-  // Before the app opens, because root then works as the data directory's owner.
-  const moving = file === undefined ? await readServer(user, from ?? "", options) : await readFile(file);
-  const result = await withUser(command, user, (app, actor) =>
-    moveIn(app, actor, moving, { dry_run, progress: showProgress }),
+  let stores = false;
+  const result = await workInterruptibly(
+    command,
+    () => stateOfImport(stores),
+    async () => {
+      // Before the app opens, because root then works as the data directory's owner.
+      const moving = file === undefined ? await readServer(user, from ?? "", options) : await readFile(file);
+      stores = !dry_run;
+      return withUser(command, user, (app, actor) => moveIn(app, actor, moving, { dry_run, progress: showProgress }));
+    },
   );
   await printResult(command, { dry_run, ...result }, () => describe(result, dry_run));
   if (result.feeds.failed.length > 0) process.exitCode = 1;

@@ -8,6 +8,7 @@ import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
 import { readInput } from "../input-file.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { layFeeds, verbsOf } from "../terminal/imported-feeds.ts";
+import { stateOfImport, workInterruptibly } from "../terminal/interruption.ts";
 import { fileForOutput, printResult } from "../terminal/output.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { withUser } from "../with-app.ts";
@@ -33,17 +34,22 @@ async function importFile(user: string, file: string, options: { dryRun?: boolea
   const { decodeOpml, OpmlError, readOpml } = await import("../../src/domain/opml.ts");
   // Before the app opens, because root then works as the data directory's owner.
   const bytes = await readInput(file);
-  const result = await withUser(command, user, async (app, actor) => {
-    try {
-      return await importFeeds(app, actor, readOpml(decodeOpml(bytes)), {
-        dry_run,
-        progress: (done, all) => showProgress("podcasts", done, all),
-      });
-    } catch (error) {
-      if (error instanceof OpmlError) throw new DomainError("invalid", error.message);
-      throw error;
-    }
-  });
+  const result = await workInterruptibly(
+    command,
+    () => stateOfImport(!dry_run),
+    () =>
+      withUser(command, user, async (app, actor) => {
+        try {
+          return await importFeeds(app, actor, readOpml(decodeOpml(bytes)), {
+            dry_run,
+            progress: (done, all) => showProgress("podcasts", done, all),
+          });
+        } catch (error) {
+          if (error instanceof OpmlError) throw new DomainError("invalid", error.message);
+          throw error;
+        }
+      }),
+  );
   const { added, failed } = verbsOf(dry_run);
   await printResult(command, { dry_run, ...result }, () =>
     [

@@ -70,7 +70,7 @@ interface Restored extends Contents {
  * may have seen, so that apps that are ahead of the backup get everything again. If the old data can be read, a token
  * that was revoked since stays revoked, a user who was deleted since comes back without tokens and password, and the
  * history goes on from that of the old data.
- * @param confirm called before data is replaced
+ * @param begin called before anything is written, with whether there is data to replace; it can throw to leave all as it is
  * @throws DomainError "conflict" if a server uses the data directory, "config" if the database is a symbolic link,
  * "unavailable" if the backup's directory doesn't respond, and as `checkCopy` does; then nothing was changed
  */
@@ -78,14 +78,14 @@ export async function restoreBackup(
   config: Config,
   clock: Clock,
   file: string,
-  confirm: () => Promise<void> = async () => {},
+  begin: (hasData: boolean) => Promise<void> = async () => {},
 ): Promise<Restored> {
   const current = requireFile(config);
   const staged = stagedFile(current);
   refuseLink(current);
   await requireResponse(dirname(file));
   refuseInUse(file);
-  if (existsSync(current)) await confirm();
+  await begin(existsSync(current));
   // Before root becomes the directory's owner, who may not read it.
   const backup = openSync(file, "r");
   const unlock = lockDirectory(config.data_dir, "restore");
