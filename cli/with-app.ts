@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Command } from "commander";
 import { type App, openApp, refuseLostData } from "../src/app.ts";
-import { DomainError, reasonOf } from "../src/errors.ts";
+import { DomainError } from "../src/errors.ts";
 import { type Admin, actAsAdmin } from "../src/services/actor.ts";
 import { settingsOf } from "./flags.ts";
 
@@ -39,14 +39,12 @@ const pathOf = (command: Command): string =>
   command.parent?.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 
 function requireData(file: string): void {
-  let bytes: number | undefined;
   try {
-    bytes = statSync(file, { throwIfNoEntry: false })?.size;
-  } catch (error) {
-    const message = `The data directory ${dirname(file)} can't be used: ${reasonOf(error)}`;
-    throw new DomainError("unavailable", message, { cause: error });
+    if (statSync(file, { throwIfNoEntry: false })?.size) return;
+  } catch {
+    // It can't be looked at: opening it says why, and what to do.
+    return;
   }
-  if (bytes) return;
   throw new DomainError(
     "config",
     `There is no database in ${dirname(file)}: name its directory with --data-dir, or create a user first`,

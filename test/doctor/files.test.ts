@@ -174,7 +174,7 @@ test.skipIf(!isRoot)("a separate disk for the data is not a problem, with the lo
 });
 
 test.skipIf(!isRoot)(
-  "without the rights to read the data directory, the doctor reports that, and says to use sudo",
+  "without the rights to read the data directory, the doctor reports that, and it and every command say to use sudo",
   async () => {
     await installOn(directory).user("ann");
     const [program = ""] = (await installOn(directory).command([])).argv;
@@ -197,10 +197,14 @@ test.skipIf(!isRoot)(
       },
     ]);
     expect(findings.map(({ about }) => about)).toEqual(["data directory", "clock", "port"]);
-    const copied = Bun.spawnSync([...words, "backup", "create"], options);
-    expect(copied.stderr.toString()).toContain(
-      `${directory} can't be used: permission denied. Run this with sudo, or as the account of the server`,
-    );
+    const backup = join(dirname(other), "backup.db");
+    writeFileSync(backup, "");
+    for (const command of ["backup create", "user list", "opml export ann", `backup restore ${backup}`]) {
+      const { stderr } = Bun.spawnSync([...words, ...command.split(" ")], options);
+      expect(stderr.toString()).toContain(
+        `${directory} can't be used: permission denied. Run this with sudo, or as the account of the server`,
+      );
+    }
     rmSync(dirname(other), { recursive: true });
   },
 );

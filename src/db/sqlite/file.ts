@@ -56,21 +56,24 @@ export function identityOf(file: string): string | null {
   return found ? `${found.dev}:${found.ino}` : null;
 }
 
-/** Where a symbolic link leads; null if the file is none. SQLite's other files are beside what it leads to. */
+/**
+ * Where a symbolic link leads; null if the file is none, or it can't be known. SQLite's other files are beside what it
+ * leads to.
+ */
 export function linkTarget(file: string): string | null {
-  const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink();
-  return isLink ? resolve(dirname(file), readlinkSync(file)) : null;
+  try {
+    const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink();
+    return isLink ? resolve(dirname(file), readlinkSync(file)) : null;
+  } catch {
+    return null;
+  }
 }
 
 /** That a symbolic link leads nowhere, and what to do; null if it does not, the path is none, or it can't be known. */
 export function describeDangling(path: string): string | null {
-  try {
-    const target = linkTarget(path);
-    if (target === null || !isMissing(path)) return null;
-    return `it is a symbolic link to ${target}, which does not exist. Mount its disk, or remove the link`;
-  } catch {
-    return null;
-  }
+  const target = linkTarget(path);
+  if (target === null || !isMissing(path)) return null;
+  return `it is a symbolic link to ${target}, which does not exist. Mount its disk, or remove the link`;
 }
 
 /** In bytes; 0 if the file is missing. */
