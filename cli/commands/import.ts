@@ -51,6 +51,9 @@ async function run(user: string, file: string | undefined, options: Options, com
   if ((file === undefined) === (from === undefined)) {
     throw new DomainError("invalid", "Give either a file, or a server with --from");
   }
+  if (from === undefined && (options.user ?? options.type ?? options.passwordStdin) !== undefined) {
+    throw new DomainError("invalid", "--user, --type and --password-stdin are for a server, with --from");
+  }
   // Before the password is asked.
   if (from !== undefined) await withUser(command, user, async () => {});
   let stores = false;

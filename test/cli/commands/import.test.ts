@@ -157,6 +157,7 @@ test.each([
   [["import", "nobody", "--from", "https://a.example"], 4, "no user nobody"],
   [["import", "bob"], 2, "Give either a file, or a server with --from"],
   [["import", "bob", "x.opml", "--from", "https://a.example"], 2, "Give either a file, or a server with --from"],
+  [["import", "bob", "x.opml", "--user", "ann"], 2, "--user, --type and --password-stdin are for a server"],
   [["import", "bob", "--from", "https://ann:secret@a.example"], 2, "Leave user and password out of the URL"],
   [["import", "bob", "--from", "ftp://a.example"], 2, "--from needs the URL of a server"],
   [["import", "bob", "--from", "http://127.0.0.1:1", "--password-stdin"], 1, "can't be reached: connection refused"],
