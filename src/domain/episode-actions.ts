@@ -55,6 +55,8 @@ export interface Arrival {
   marksStart?: boolean;
   /** Whether the client says again, as of now, of what it was told to be at its end that it is. */
   finishesAgain?: boolean;
+  /** Whether the client skips a play that it is told if it has something later to send of the episode. */
+  skipsQueued?: boolean;
   /** Whether it is copied from a file or another server, which get no response: only the times count. */
   isCopied?: boolean;
 }
@@ -182,6 +184,23 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   // Who shows another place than the later one is told it again, its own too: its clock may be wrong.
   if (isOwn) return { ...before, client: null, arrived_at: stamp() };
   return wasTold ? { ...before, arrived_at: stamp() } : before;
+}
+
+/**
+ * Finds the play that a client skipped when it was told it last, because it had another action on the episode to send. What
+ * its user has marked as new is not to be played again.
+ * @param actions those on the episode, after the upload
+ */
+export function findSkipped(
+  actions: readonly StoredAction[],
+  { kind, sent_at }: Pick<StoredAction, "kind" | "sent_at">,
+  { skipsQueued = false, client, knewUntil, toldUntil }: Arrival,
+): StoredAction | undefined {
+  const play = actions.find((one) => one.kind === "play");
+  if (!skipsQueued || kind === "play" || !play || sent_at <= play.acted_at) return undefined;
+  const wasToldLast = play.arrived_at > knewUntil && play.arrived_at <= (toldUntil ?? -1);
+  const isNew = actions.some((one) => one.kind === "new" && one.client === client && one.acted_at >= play.acted_at);
+  return wasToldLast && !isNew ? play : undefined;
 }
 
 const TIME = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))? ?(?:Z|([+-]\d\d)(?::?(\d\d))?)?$/i;

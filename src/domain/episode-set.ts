@@ -3,6 +3,7 @@ import {
   type Arrival,
   countAction,
   type EpisodeAction,
+  findSkipped,
   isSentAgain,
   latestOf,
   normalizeAction,
@@ -207,6 +208,16 @@ export class EpisodeSet {
   /** Makes every device receive the actions on an episode again. */
   tellAgain(episode: Episode, stamp: Arrival["stamp"]): void {
     episode.actions = episode.actions.map((one) => ({ ...one, arrived_at: stamp() }));
+  }
+
+  /** Makes every device receive the plays again that a client skipped for what it sent. */
+  tellSkipped(arrived: readonly Arrived[], arrival: Arrival): void {
+    for (const { episode, action } of arrived) {
+      const skipped = findSkipped(episode.actions, action, arrival);
+      if (!skipped) continue;
+      const told = { ...skipped, arrived_at: arrival.stamp() };
+      episode.actions = episode.actions.map((one) => (one === skipped ? told : one));
+    }
   }
 
   /** Episodes to write. */

@@ -64,6 +64,8 @@ export interface Habits {
   movesOnceUploaded: boolean;
   /** Whether the app asks for plays only once all that it had queued is uploaded: what it uploads, it played after its last GET. */
   playsAfterGet: boolean;
+  /** Whether the app skips a play that it is sent if it has something later to send of that episode, a play or not. */
+  skipsQueued: boolean;
   /** Whether the app forgets what it has queued if an upload fails after a good GET. */
   forgetsQueue: boolean;
   spelling: Spelling;
@@ -113,6 +115,7 @@ export const NO_HABITS: Habits = {
   inventsStarts: false,
   movesOnceUploaded: false,
   playsAfterGet: false,
+  skipsQueued: false,
   forgetsQueue: false,
   spelling: "as sent",
   playsOnly: false,

@@ -44,6 +44,8 @@ const ANTENNAPOD: Row = {
   rereads: true,
   // SyncService, syncEpisodeActions: keeps the timestamp last, and not at all if the upload fails.
   movesOnceUploaded: true,
+  // EpisodeActionFilter, createUniqueLocalMostRecentPlayActions: takes what is queued for plays, also downloads and deletions.
+  skipsQueued: true,
   // UrlChecker: decodes %3A in what it receives.
   spelling: "colons",
   // NextcloudSyncService: takes the phone's time once it has uploaded.

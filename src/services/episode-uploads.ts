@@ -41,6 +41,7 @@ export async function uploadActions(
       const arrival = { ...begun.arrival, stamp: user.nextTimestamp };
       const actions = client ? batch.map((one) => understandAction(one, client.habits, arrival)) : batch;
       const added = await addActions(user, meant, actions, arrival);
+      added.set.tellSkipped(added.arrived, arrival);
       await saveEpisodeSet(user, added.set);
       await keepPlays(user, client, added.arrived, arrival, context);
       const clock = user.clock();
@@ -75,6 +76,7 @@ async function beginUpload(user: UserTx, client: Client | null, now: number) {
     knewUntil: client ? playsKnownUntil(last, client.habits) : 0,
     marksStart: client?.habits.marksStart === true,
     finishesAgain: client?.habits.finishesAgain === true,
+    skipsQueued: client?.habits.skipsQueued === true,
     sendsAll: client?.habits.marksAll === true && asksForAll(last, client.habits),
   };
   return { arrival, cursor };

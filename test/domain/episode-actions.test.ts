@@ -366,6 +366,7 @@ const broken: Record<string, Partial<Rules>> = {
   "what an app received before it uploaded counts as older than that": {
     addAction: (set, one, at) => RULES.addAction(set, one, { ...at, knewUntil: Math.max(0, at.toldUntil ?? 0) }),
   },
+  "a play that AntennaPod skipped for a download is not told again": { tellSkipped: () => {} },
   "what AntennaPod calls played at a full sync was played then": {
     addAction: (set, one, at) => RULES.addAction(set, one, { ...at, sendsAll: false }),
   },

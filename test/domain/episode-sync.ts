@@ -7,7 +7,7 @@ import {
   publishAction,
   type ToldAction,
 } from "../../src/domain/episode-actions.ts";
-import { type Episode, EpisodeSet } from "../../src/domain/episode-set.ts";
+import { type Arrived, type Episode, EpisodeSet } from "../../src/domain/episode-set.ts";
 import { NO_HABITS } from "../../src/domain/habits.ts";
 import {
   asksForAll,
@@ -44,8 +44,10 @@ export const toldOf = (episodes: readonly Episode[]): ToldAction[] =>
 const addAction = (set: EpisodeSet, action: EpisodeAction, arrival: Arrival) =>
   set.add({ podcast: 1, feed_url: null }, action, arrival);
 
+const tellSkipped = (set: EpisodeSet, arrived: Arrived[], arrival: Arrival) => set.tellSkipped(arrived, arrival);
+
 /** The rules, so that each can be broken. */
-export const RULES = { addAction, openWindow, closesPresent: true };
+export const RULES = { addAction, tellSkipped, openWindow, closesPresent: true };
 export type Rules = typeof RULES;
 
 type Eventually<T> = T | Promise<T>;
@@ -74,7 +76,8 @@ export class Server implements EpisodeServer {
   constructor(readonly rules: Rules) {}
 
   places(): Map<string, number | null> {
-    return new Map(toldOf(this.episodes).map((row) => [row.episode_url, row.position]));
+    const plays = toldOf(this.episodes).filter(({ kind }) => kind === "play");
+    return new Map(plays.map((row) => [row.episode_url, row.position]));
   }
 
   get(client: string, since: number) {
@@ -118,9 +121,11 @@ export class Server implements EpisodeServer {
       knewUntil: habitsOf(client).movesOnceUploaded ? (last?.start ?? 0) : 0,
       sendsAll: habitsOf(client).marksAll && asksForAll(last ?? null, habitsOf(client)),
       finishesAgain: habitsOf(client).finishesAgain,
+      skipsQueued: habitsOf(client).skipsQueued,
     };
     const set = new EpisodeSet(this.episodes, () => ++this.#ids);
-    for (const one of actions) this.rules.addAction(set, one, arrival);
+    const arrived = actions.map((one) => this.rules.addAction(set, one, arrival));
+    this.rules.tellSkipped(set, arrived, arrival);
     this.episodes = set.all();
     return last?.given ?? givenToUnknown(this.clock);
   }
@@ -172,8 +177,15 @@ export class Player {
     this.places.set(key, { position, at, feed_url });
     if (position === TOTAL) this.finished.set(key, { feed_url, episode_url, guid: guid ?? null });
     // An app keeps the latest play of an episode until it is sent.
-    this.queue = this.queue.filter((one) => this.keyOf(one) !== key);
+    this.queue = this.queue.filter((one) => one.kind !== "play" || this.keyOf(one) !== key);
     this.queue.push(play(position, { ...more, sent_at: at, episode_url, guid: hasGuids ? (guid ?? null) : null }));
+  }
+
+  /** AntennaPod has downloaded an episode, and not played it. */
+  download(episode: Pick<EpisodeAction, "episode_url" | "guid">): void {
+    if (this.kind !== "antennapod" && this.kind !== "nextcloud") return;
+    const sent_at = Math.floor(this.server.wall / 1000 + this.skew) * 1000;
+    this.queue.push(play(0, { ...episode, kind: "download", sent_at, started: null, position: null, total: null }));
   }
 
   /** The app drops the positions of feeds that it has no more. PinePods has no queue beside them. */
@@ -182,7 +194,7 @@ export class Player {
       if (this.library.holds(feed_url)) continue;
       this.places.delete(key);
       this.finished.delete(key);
-      const isQueued = this.queue.some((one) => this.keyOf(one) === key);
+      const isQueued = this.queue.some((one) => one.kind === "play" && this.keyOf(one) === key);
       // PinePods reports nothing if its user adds the feed again before the next sync.
       if (isQueued || this.kind === "pinepods") this.unheard.set(key, feed_url);
       if (this.kind === "pinepods") this.queue = this.queue.filter((one) => this.keyOf(one) !== key);
@@ -252,7 +264,8 @@ export class Player {
     return [...this.finished.values()].map((one) => play(TOTAL, { ...one, started: TOTAL, sent_at }));
   }
 
-  private apply({ podcast, episode, guid = null, timestamp, position = 0 }: PublishedAction): void {
+  private apply({ action, podcast, episode, guid = null, timestamp, position = 0 }: PublishedAction): void {
+    if (action !== "play") return;
     const { holds, received, keyOf } = this.library;
     const feed_url = received(podcast);
     if (!holds(feed_url)) return;
@@ -260,7 +273,8 @@ export class Player {
     const key = keyOf(feed_url, episode);
     // AntennaPod (EpisodeActionFilter) takes what is queued for another feed's URL for another episode.
     const isExact = this.kind === "antennapod" || this.kind === "nextcloud";
-    const pending = this.queue.find((one) => this.keyOf(one) === key && (!isExact || one.feed_url === feed_url));
+    // It compares with what is to be sent last, be that a play or not.
+    const pending = this.queue.findLast((one) => this.keyOf(one) === key && (!isExact || one.feed_url === feed_url));
     if (pending && this.kind !== "pinepods" && at <= pending.sent_at) {
       // It drops that with its feed, once it is sent.
       if (!holds(pending.feed_url)) this.unheard.set(key, feed_url);
@@ -296,6 +310,7 @@ const step = fc.record({
   lost,
   between: rarely(3),
   finishes: rarely(5),
+  downloads: rarely(5),
   full: rarely(10),
   reset: rarely(30),
 });
@@ -326,6 +341,7 @@ export async function simulate({ devices: kinds, steps }: World, server: Episode
     const device = devices[one.device];
     if (one.reset) device?.reset();
     if (one.full) device?.startAgain(false);
+    if (one.downloads) device?.download({ episode_url: url(0), guid: "guid0" });
     if (one.episode !== undefined) listen(device, one.episode, one.finishes);
     else {
       await device?.sync(one.lost, async () => {

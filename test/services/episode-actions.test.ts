@@ -13,6 +13,7 @@ import { type ActionQuery, readActions } from "../../src/services/episode-action
 import { uploadActions } from "../../src/services/episode-uploads.ts";
 import { streamPlays } from "../../src/services/play-list.ts";
 import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
+import { appOf } from "../domain/device-sync.ts";
 import { type EpisodeServer, GPODDER_API, play, simulate, TOTAL, world } from "../domain/episode-sync.ts";
 import { LONG } from "../faults/rounds.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
@@ -61,18 +62,21 @@ class Services implements EpisodeServer {
     podkeep.clock.set(milliseconds);
   }
 
+  /** Each with its own token: PinePods names no device. */
+  private readonly clientOf = (name: string) => identifyClient({ ...this.actor, id: name, device: name }, appOf(name));
+
   async get(name: string, since: number) {
-    const client = clientOf(name, "App", this.actor);
-    const { timestamp, actions } = await read(client, { since }, this.actor);
+    const { timestamp, actions } = await read(this.clientOf(name), { since }, this.actor);
     return { timestamp, actions: actions.map((one) => publishAction(one, GPODDER_API)) };
   }
 
   post = (name: string, actions: EpisodeAction[]) =>
-    uploadActions(podkeep.app, this.actor, clientOf(name, "App", this.actor), actions);
+    uploadActions(podkeep.app, this.actor, this.clientOf(name), actions);
 
   async places() {
     const { actions } = await read(null, {}, this.actor);
-    return new Map(actions.map(({ episode_url, position }) => [episode_url, position]));
+    const plays = actions.filter(({ kind }) => kind === "play");
+    return new Map(plays.map(({ episode_url, position }) => [episode_url, position]));
   }
 }
 
