@@ -101,6 +101,8 @@ const APPS: Record<string, Row> = {
     ...ANTENNAPOD,
     // SyncService.kt, removeFeedWithDownloadUrl: removes the last feed, not the one that it is sent, and queues that as its own.
     removesOthers: true,
+    // SyncService.kt, getRemoteActionsOverridingLocalActions: a `break` ends the loop over all that it receives.
+    rereads: false,
     // SyncService.kt, pushEpisodeActions.
     marksFromEnd: true,
     // EpisodeAction.kt, readFromJsonObject: takes what lacks it for a play at second -1.

@@ -48,6 +48,19 @@ test("Podcini.X, which takes a play without its duration for one at second -1, i
   expect((await ask("AntennaPod/3.12.0", "GET", path)).actions[0]).not.toHaveProperty("playedDuration");
 });
 
+test("Podcini.X, which reads no further than a play of which it has a later one, is not sent its own again", async () => {
+  const path = `${NEXTCLOUD}/episode_action`;
+  await ask(PODCINI, "GET", `${path}?since=0`);
+  const now = () => new Date(server.clock.now()).toISOString().slice(0, 19);
+  await ask(PODCINI, "POST", `${path}/create`, [{ ...played(50), timestamp: now() }]);
+  // NextcloudSyncService.kt: its own time.
+  const since = Math.floor(server.clock.now() / 1000);
+  const other = { episode: "https://feeds.example/2.mp3", guid: "two", timestamp: now() };
+  await ask("Elsewhere/1", "POST", "/api/2/episodes/ann.json", [{ ...played(7), ...other }]);
+  const { actions } = await ask(PODCINI, "GET", `${path}?since=${since}`);
+  expect(actions.map(({ guid }: { guid: string }) => guid)).toEqual(["two"]);
+});
+
 test("at its first sync, Podcini.X calls all that it played finished, and rewinds no other app", async () => {
   const path = `${NEXTCLOUD}/episode_action`;
   await ask(PODCINI, "GET", `${path}?since=0`);
