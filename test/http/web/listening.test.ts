@@ -330,6 +330,15 @@ test("this year has hours by month and by podcast, and so has each other year", 
   }
 });
 
+test("what a phone played before it knew the time is in the hours of its year, also in 1969", async () => {
+  // Without a battery, it begins with 1970 in its own zone.
+  await upload("phone", [600, { episode_url: url("a"), started: 0, sent_at: Date.parse("1969-12-31T23:30:00Z") }]);
+  expect((await browser.open("/listening/year?year=1970")).body).toContain('href="/listening/year?year=1969"');
+  const { body } = await browser.open("/listening/year?year=1969");
+  expect(textOf(body)).toContain("10 min in 1969");
+  expect(body).not.toContain("?year=1968");
+});
+
 test("all plays are downloaded as CSV and JSON, and are in the account's file", async () => {
   const sent_at = server.clock.now();
   await upload(
