@@ -22,7 +22,7 @@ export function parseDateTime(text: string): number | null {
 }
 
 /** Python, so gPodder, has no year 0, and drops all actions of a response for one time of it. */
-const EARLIEST = Date.parse("0001-01-01T00:00:00Z");
+export const EARLIEST = Date.parse("0001-01-01T00:00:00Z");
 const LATEST = Date.parse("9999-12-31T23:59:59.999Z");
 
 /** Whether all apps can read a time in UTC: its year is from 1 to 9999. @param time Unix milliseconds */

@@ -1,4 +1,5 @@
 // Plays: which reports of apps are one stretch of listening.
+import { EARLIEST } from "./date-time.ts";
 import { actedAt } from "./episode-actions.ts";
 import type { Arrived } from "./episode-set.ts";
 import type { Habits } from "./habits.ts";
@@ -208,7 +209,7 @@ export function keepPlay(own: readonly Play[], report: PlayReport, nextId: () =>
   if (!repeats(report, before) && earlier.some((one) => isTooSoon(one, report))) return null;
   if (before && follows(report, before)) return { ...before, ended_at: at, position, total: total ?? before.total };
   const started = startOf(report, before);
-  const alone = at - ((position ?? 0) - (started ?? 0)) * 1000;
+  const alone = Math.max(EARLIEST, at - ((position ?? 0) - (started ?? 0)) * 1000);
   // What is played at more than its speed takes less time than it is long. It begins later than the other ends, so that
   // what is reported again finds its own play.
   const begun_at = before ? Math.max(alone, Math.min(before.ended_at + 1, at)) : alone;

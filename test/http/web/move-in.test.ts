@@ -11,6 +11,7 @@ import { transact } from "../../../src/services/transact.ts";
 import { writeAntennaPod } from "../../support/antennapod.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
 import { PATIENCE, until } from "../../support/patience.ts";
+import { playOf } from "../../support/play.ts";
 import { type Browser, signedIn } from "../browser.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -82,6 +83,18 @@ test.each<[string, File | string, string]>([
 ])("%s is refused with a reason", async (_, file, reason) => {
   const { status, body } = await upload(file);
   expect([status, body]).toEqual([400, expect.stringContaining(reason)]);
+});
+
+test("an account moves in by its own file, though one of its apps sent the first time that it can write", async () => {
+  // What programs in C# and Python write instead of no time.
+  const first = { timestamp: "0001-01-01T00:00:00" };
+  await user.request("POST", `/api/2/episodes/${user.name}.json`, [playOf(FEED, "https://a.example/1.mp3", first)]);
+  const { body } = await browser.open("/account/podkeep.json");
+  const file = new File([body], "podkeep.json");
+  const there = await signedIn(server, await server.user());
+  const preview = await there.submit("/account/move-in", { file });
+  await there.submit("/account/move-in/confirm", { data: dataOf(preview.body) });
+  expect(textOf((await there.open("/listening/history")).body)).toContain("0:00 to 1:00");
 });
 
 test("what was changed between the two steps is refused, and adds nothing", async () => {
