@@ -1,5 +1,5 @@
 // What the reports of a device are compared with: feeds as they are listed, and as they were.
-import { currentListing, type Holdings, type Listing, leftListing } from "../domain/device-list.ts";
+import { currentListing, type Holdings, isListed, type Listing, leftListing } from "../domain/device-list.ts";
 import { type FeedUrl, hashFeedUrl } from "../domain/feed-url.ts";
 import type { Habits } from "../domain/habits.ts";
 import { type Change, isSubscribed, statusOf, undoChanges, type What } from "../domain/history.ts";
@@ -141,11 +141,14 @@ export async function listingsIn(set: WorkingSet, feeds: Iterable<string>): Prom
   await mapInTurns(feeds, (feed) => {
     const subscription = set.byFeed(feed);
     if (!subscription) return;
+    const current = currentListing(feed, subscription);
     if (hashFeedUrl(subscription.feed_url) === feed) {
-      listings.set(feed, currentListing(feed, subscription));
+      listings.set(feed, current);
     } else {
       const { left_url, left_at } = set.leftBefore(feed) ?? {};
-      listings.set(feed, leftListing(feed, left_url, left_at));
+      // Who adds it means the subscription, and may not know that this was removed since.
+      const removed_at = isListed(current) ? 0 : current.changed;
+      listings.set(feed, leftListing(feed, left_url, Math.max(left_at ?? 0, removed_at)));
     }
   });
   return listings;

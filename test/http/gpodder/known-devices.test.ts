@@ -454,3 +454,22 @@ test("Kasts, forgotten, is sent the list once, though it adds one to each timest
   expect(again.add).toEqual([X]);
   expect((await kasts.get(again.timestamp + 1)).add).toEqual([]);
 });
+
+test("an upload that is repeated after a lost response brings back no podcast that moved before, and was removed since", async () => {
+  const { guid } = await ann.add(X);
+  for (const agent of ["mygpoclient/1.9 gPodder/3.11.1", "Kasts/25.04.3"]) {
+    const phone = appOf(await ann.another(), agent, `/api/2/subscriptions/ann/${agent.slice(0, 5)}.json`);
+    await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: true, new_feed_url: X });
+    const told = await phone.get(0);
+    await ann.request("PATCH", `/subscriptions/${guid}`, { new_feed_url: `${X}/moved` });
+    const moved = await phone.get(told.timestamp);
+    // What its user accepted, or added, before it heard of the move.
+    await phone.post([X]);
+    await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+    await phone.get(moved.timestamp + (agent.startsWith("Kasts") ? 1 : 0));
+    await phone.post([X]);
+    const { subscriptions } = (await ann.request("GET", "/subscriptions")).body;
+    const now = subscriptions.filter((one: { is_subscribed: boolean }) => one.is_subscribed);
+    expect([agent, now]).toEqual([agent, []]);
+  }
+});
