@@ -196,8 +196,9 @@ export function findSkipped(
   { kind, sent_at }: Pick<StoredAction, "kind" | "sent_at">,
   { skipsQueued = false, client, knewUntil, toldUntil }: Arrival,
 ): StoredAction | undefined {
+  if (!skipsQueued || kind === "play") return undefined;
   const play = actions.find((one) => one.kind === "play");
-  if (!skipsQueued || kind === "play" || !play || sent_at <= play.acted_at) return undefined;
+  if (!play || sent_at <= play.acted_at) return undefined;
   const wasToldLast = play.arrived_at > knewUntil && play.arrived_at <= (toldUntil ?? -1);
   const isNew = actions.some((one) => one.kind === "new" && one.client === client && one.acted_at >= play.acted_at);
   return wasToldLast && !isNew ? play : undefined;
