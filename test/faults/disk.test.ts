@@ -288,6 +288,28 @@ test.skipIf(!CAN_MOUNT)(
   },
 );
 
+// In sizes of the file: the backup alone takes one.
+test.skipIf(!CAN_MOUNT).each([
+  ["for a backup", 1.5, "No migration without a backup"],
+  ["for more than a backup", 3, "can't be migrated"],
+])(
+  "a disk with no room %s leaves an older database as it was, and the server doesn't try again by itself",
+  async (_, sizes, reason) => {
+    const older = Bun.file(join(import.meta.dir, "..", "upgrades", "0020_episode_pages.db.gz"));
+    const bytes = Bun.gunzipSync(await older.bytes());
+    const folder = mountDisk(`size=${Math.floor((sizes * bytes.length) / 1024)}k`);
+    const podkeep = installOn(folder);
+    await Bun.write(podkeep.database, bytes);
+    const { code, stderr } = await podkeep.run(["serve", "--port", "0"]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining(reason)]);
+    expect(stderr.match(/the disk is full. Free some space, and start again/g)).toHaveLength(1);
+    remount(folder, "size=4m");
+    const server = await podkeep.serve();
+    await server.end("SIGTERM");
+    inspect(podkeep.database);
+  },
+);
+
 test.skipIf(!CAN_MOUNT)(
   "on a disk that became read-only a command says where to read how to save the data",
   async () => {

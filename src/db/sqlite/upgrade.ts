@@ -3,7 +3,7 @@ import type { SQLQueryBindings, Database as Sqlite } from "bun:sqlite";
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Kysely, SqliteDialect, type SqliteStatement } from "kysely";
-import { DomainError, reasonOf } from "../../errors.ts";
+import { DomainError, isDiskFull, reasonOf } from "../../errors.ts";
 import { type Migrating, migrate, pendingMigrations, SCHEMA_VERSION } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
 import { copyDatabase } from "./backup.ts";
@@ -54,7 +54,8 @@ export function isPending(sqlite: Sqlite, { file, migrate: migrating, copying }:
 
 /**
  * Brings the file to this program's schema, after a backup.
- * @throws DomainError "config" if it is damaged, no backup can be made, or the migration fails; then it stays as it was
+ * @throws DomainError "config" if it is damaged, the disk has no room, or the migration fails, "unavailable" if no backup can be
+ * made for another reason; then it stays as it was
  */
 export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Promise<void> {
   const { file, busy_timeout, use, backup_dir } = options;
@@ -81,7 +82,7 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
     if (migration) options.migrated?.(migration);
   } catch (error) {
     if (sqlite.inTransaction) sqlite.run("rollback");
-    throw error;
+    throw isDiskFull(error) && !(error instanceof DomainError) ? noRoom(`${file} can't be migrated`, error) : error;
   } finally {
     sqlite.run("pragma foreign_keys = on");
     unlock?.();
@@ -125,6 +126,11 @@ async function backUpBefore(file: string, backup_dir: string): Promise<string> {
     copyDatabase(file, to, `${to}.partial`);
     return to;
   } catch (error) {
+    if (isDiskFull(error)) throw noRoom("No migration without a backup", error);
     throw new DomainError("unavailable", `No migration without a backup: ${reasonOf(error)}`, { cause: error });
   }
 }
+
+/** An error after which systemd doesn't try again: each time, the backup would be written before the disk is full. */
+const noRoom = (what: string, error: unknown) =>
+  new DomainError("config", `${what}: ${reasonOf(error)}. Free some space, and start again`, { cause: error });
