@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { writeAntennaPod } from "./antennapod.ts";
 import { basicAuth } from "./basic-auth.ts";
-import { WAIT } from "./patience.ts";
+import { PATIENCE, WAIT } from "./patience.ts";
 import { playOf } from "./play.ts";
 
 interface Target {
@@ -78,7 +78,7 @@ const crumbs = Buffer.from("1\r\n \r\n".repeat(MEGABYTE));
 async function send({ url }: Target, token: string, method: string, path: string, body?: unknown) {
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   const sent = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
-  const response = await fetch(url + path, { method, headers, ...sent });
+  const response = await fetch(url + path, { method, headers, timeout: PATIENCE, ...sent });
   return { status: response.status, text: await response.text() };
 }
 

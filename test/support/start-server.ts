@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
 import { createDataDirectory } from "./data-directory.ts";
+import { PATIENCE } from "./patience.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "podkeep-executable-"));
 const running = new Set<Subprocess>();
@@ -154,7 +155,8 @@ function connect(child: Subprocess, url: string, started_in: number, log: () => 
   const send: Server["send"] = async (method, path, body, headers = {}) => {
     const typed = body === undefined ? headers : { "Content-Type": "application/json", ...headers };
     const sent = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
-    const response = await fetch(url + path, { method, headers: typed, ...(sent === undefined ? {} : { body: sent }) });
+    const init = { method, headers: typed, timeout: PATIENCE, ...(sent === undefined ? {} : { body: sent }) };
+    const response = await fetch(url + path, init);
     const text = await response.text();
     const json = response.headers.get("content-type")?.startsWith("application/json");
     return { status: response.status, headers: response.headers, body: json && text ? JSON.parse(text) : text };
