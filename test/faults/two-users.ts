@@ -158,7 +158,8 @@ export function rowsOf({ server }: World, of?: Person): Record<string, string[]>
   return rows;
 }
 
-type Fields = Record<string, string | { file: string }>;
+/** A form with a `file` or a `part` is sent as multipart/form-data, as its page says. */
+type Fields = Record<string, string | { file: string } | { part: string }>;
 
 /** `<own.guid>`, `<other.guid>` and so on stand for data of the users. */
 export interface Example {
@@ -381,7 +382,7 @@ const PAGE: Record<string, Example> = {
   "POST /account/sign-out-everywhere": form("/account/sign-out-everywhere", {}, 303, { token: 403 }),
   "GET /account/move-in": same("/account/move-in"),
   "POST /account/move-in": form("/account/move-in", { file: { file: OPML } }, 200),
-  "POST /account/move-in/confirm": form("/account/move-in/confirm", { data: MOVING }, 303),
+  "POST /account/move-in/confirm": form("/account/move-in/confirm", { data: { part: MOVING } }, 303),
   "GET /account/password": same("/account/password", 303),
   "GET /account/podkeep.json": same("/account/podkeep.json"),
 };
@@ -423,7 +424,8 @@ export async function encodeBody({
   }
   const data = new FormData();
   for (const [name, value] of Object.entries(form)) {
-    data.set(name, typeof value === "string" ? value : new File([value.file], "a.opml"));
+    if (typeof value === "string") data.set(name, value);
+    else data.set(name, "file" in value ? new File([value.file], "a.opml") : value.part);
   }
   const request = new Request("http://a.test", { method: "POST", body: data });
   const headers = { "Content-Type": request.headers.get("content-type") ?? "" };
