@@ -2,7 +2,8 @@
 import type { Command } from "commander";
 import { findProblems } from "../../src/config/problems.ts";
 import { envNameOf, isSecret, type SettingName, settingNames } from "../../src/config/setting-list.ts";
-import type { LoadedSettings } from "../../src/config/settings.ts";
+import type { Config, LoadedSettings } from "../../src/config/settings.ts";
+import { parseListen } from "../../src/config/values.ts";
 import { DomainError, messageOf } from "../../src/errors.ts";
 import { requireOwn } from "../../src/server/listen.ts";
 import { addSettings, flagsOf, SERVE_SETTINGS, serviceFiles, settingsOf } from "../flags.ts";
@@ -54,10 +55,14 @@ export function mask(text: string): string {
   return url.href;
 }
 
+const addressesOf = ({ host, metrics_listen }: Config) =>
+  new Set(metrics_listen === undefined ? [host] : [host, parseListen(metrics_listen).host]);
+
 async function checkSettings(_options: unknown, command: Command): Promise<void> {
   const flags = flagsOf(command);
   const { settings, problems } = findProblems(flags, serviceFiles(flags));
-  if (settings) await requireOwn(settings.config.host).catch((error) => problems.push(messageOf(error)));
+  for (const address of settings ? addressesOf(settings.config) : [])
+    await requireOwn(address).catch((error) => problems.push(messageOf(error)));
   if (problems.length > 0) throw new DomainError("config", problems.join("; "));
   await printResult(command, { ok: true }, () => "The settings are valid");
 }

@@ -1,6 +1,7 @@
 // Loading settings from flags, the environment and files.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isIP } from "../domain/networks.ts";
 import { DomainError, messageOf, reasonOf } from "../errors.ts";
 import { findHome } from "./home.ts";
 import type { Location } from "./location.ts";
@@ -14,6 +15,7 @@ import {
   type SettingName,
   settingNames,
 } from "./setting-list.ts";
+import { parseListen } from "./values.ts";
 
 /** Settings given on the command line. */
 export type Flags = Partial<Record<SettingName, string>>;
@@ -97,8 +99,21 @@ export function readConfig(flags: Flags, env: Environment, files: SettingsFile[]
   // Nothing says which of the two is meant.
   if (values.database_url !== undefined && sources.data_dir === "flag")
     refuse("database_url", "names other data than --data-dir: give one of them");
+  if (takesOwnPort(values)) refuse("metrics_listen", "is the server's own port: give another one");
   if (!hasAll(values) || problems.length > 0) throw new DomainError("config", problems.join("; "));
   return { config: complete(values), sources, texts };
+}
+
+/** Whether metrics have the port that the server listens on itself. */
+function takesOwnPort({ host = "", port, metrics_listen }: Partial<Values>): boolean {
+  if (!port || metrics_listen === undefined) return false;
+  const metrics = parseListen(metrics_listen);
+  const hosts = [host, metrics.host];
+  const meet =
+    host === metrics.host ||
+    hosts.includes("::") ||
+    (hosts.includes("0.0.0.0") && hosts.every((one) => isIP(one) === 4));
+  return port === metrics.port && meet;
 }
 
 /** The value as text and its source. */

@@ -58,6 +58,22 @@ test("a host with a port, and one that this machine doesn't have, are reported",
   expect((await check("::")).code).toBe(0);
 });
 
+test("an address of metrics that this machine doesn't have, or the server's own port, is reported", async () => {
+  const check = (...variables: string[]) => withVariables(...variables).run(["config", "check"]);
+  expect(await check("PODKEEP_METRICS_LISTEN=example.invalid:9042")).toMatchObject({
+    code: 3,
+    err: expect.stringContaining("Can't listen on example.invalid: this machine doesn't have that address"),
+  });
+  const port = "PODKEEP_PORT=9042";
+  for (const host of ["127.0.0.1", "0.0.0.0", "::"])
+    expect(await check(port, `PODKEEP_HOST=${host}`, "PODKEEP_METRICS_LISTEN=127.0.0.1:9042")).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('PODKEEP_METRICS_LISTEN="127.0.0.1:9042" is the server\'s own port'),
+    });
+  for (const listen of ["127.0.0.2:9042", "127.0.0.1:9043", "[::1]:0"])
+    expect(await check(port, `PODKEEP_METRICS_LISTEN=${listen}`)).toMatchObject({ code: 0, err: "" });
+});
+
 test("a misspelled variable is reported with the right name", async () => {
   const { code, err } = await withVariables("PODKEEP_PUBLIC_URI=https://x.test", "podkeep_port=1").run([
     "config",
