@@ -7,6 +7,7 @@ import { listen } from "../../src/server/listen.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
+import { holdBody } from "../support/held-body.ts";
 import { until } from "../support/patience.ts";
 
 const MEGABYTES = 20;
@@ -105,30 +106,17 @@ test("one user's requests hold two of the largest bodies at a time, and other us
 
   /** Begins to send, and returns when all but the end was read. */
   async function begin(headers = {}) {
-    const [read, rest] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const parts = [Buffer.from(whole.slice(0, -1)), Buffer.from(" ")];
-    const body = new ReadableStream(
-      {
-        async pull(stream) {
-          const part = parts.shift();
-          if (parts.length === 0) read.resolve();
-          if (parts.length === 0) await rest.promise;
-          if (part) stream.enqueue(part);
-          else stream.close();
-        },
-      },
-      { highWaterMark: 0 },
-    );
+    const { body, read, end } = holdBody(whole);
     const status = statusOf(user, body, headers);
-    await read.promise;
-    return { rest, status };
+    await read;
+    return { end, status };
   }
 
   for (const headers of [{}, { "Content-Length": String(whole.length) }]) {
     const begun = [await begin(headers), await begin(headers)];
     expect(await statusOf(user, whole)).toBe(429);
     expect(await statusOf(another, whole)).toBe(200);
-    for (const { rest } of begun) rest.resolve();
+    for (const { end } of begun) end();
     expect(await Promise.all(begun.map(({ status }) => status))).toEqual([200, 200]);
     expect(await statusOf(user, whole)).toBe(200);
   }

@@ -6,6 +6,7 @@ import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { renameUser } from "../../src/services/users.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
+import { holdBody } from "../support/held-body.ts";
 import { openBrowser } from "./browser.ts";
 
 const SECRET = "s3cr3t";
@@ -263,9 +264,29 @@ test("fail2ban's filter finds the addresses of wrong credentials and no others",
   await send("2001:db8::1", "Basic wrong");
   await send("192.0.2.3", "Bearer wrong", '/"status":401,"address":"192.0.2.9"');
   await send("192.0.2.4", `Bearer ${user.token}`);
+  await sendTooMuch("192.0.2.5");
+  for (let failures = 0; failures < FAILURES; failures++) await send("192.0.2.6", "Bearer wrong");
+  expect(logged().at(-1)).toMatchObject({ status: 429, address: "192.0.2.6" });
   const found = lines.filter((line) => !ignored.test(line)).map((line) => failed.exec(line)?.groups?.["address"]);
-  expect(found.filter((address) => address !== undefined)).toEqual(["192.0.2.2", "2001:db8::1"]);
+  const guesses = Array.from({ length: FAILURES }, () => "192.0.2.6");
+  expect(found.filter((address) => address !== undefined)).toEqual(["192.0.2.2", "2001:db8::1", ...guesses]);
 });
+
+/** One more failed login than an address may have within a minute. */
+const FAILURES = 101;
+
+/** Sends a body with a valid token while two others have not ended. */
+async function sendTooMuch(address: string): Promise<void> {
+  const headers = { Authorization: `Bearer ${user.token}`, "Content-Type": "application/json" };
+  const whole = `{"subscriptions":[]}`.padEnd(5_000_000);
+  const send = (body: string | ReadableStream) => server.send("POST", "/subscriptions", { address, headers, body });
+  const held = [holdBody(whole), holdBody(whole)];
+  const answers = held.map(({ body }) => send(body));
+  await Promise.all(held.map(({ read }) => read));
+  expect((await send(whole)).status).toBe(429);
+  for (const { end } of held) end();
+  await Promise.all(answers);
+}
 
 test("a bug is a 500 whose request id is in the log with the reason", async () => {
   await user.add("https://a.example/", guidOf(1));
