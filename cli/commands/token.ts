@@ -8,7 +8,7 @@ import type { Admin, Scope } from "../../src/services/actor.ts";
 import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
 import { ADDRESS_SETTINGS, addSettings, flagsOf, serviceFiles } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { formatTime, layPairs, layTable, printResult, requireOutput, toDay } from "../terminal/output.ts";
+import { formatPast, formatTime, layPairs, layTable, printResult, requireOutput, toDay } from "../terminal/output.ts";
 import { readFuture, type TypedTime } from "../terminal/times.ts";
 import { withApp, withUser } from "../with-app.ts";
 
@@ -126,22 +126,28 @@ function stateOf({ revoked_at, expires_at }: { revoked_at: number | null; expire
 }
 
 async function list(user: string | undefined, _options: unknown, command: Command): Promise<void> {
-  const tokens = await withApp(command, async (app) =>
-    (await listTokens(app, user)).map((row) => ({
-      id: row.id,
-      user: row.user,
-      label: row.label,
-      scope: row.scope,
-      created: formatTime(row.created_at),
-      expires: formatTime(row.expires_at),
-      last_used: formatTime(row.last_used_at),
-      state: stateOf(row, app.clock.now()),
-    })),
-  );
+  const { rows, now } = await withApp(command, async (app) => ({
+    rows: await listTokens(app, user),
+    now: app.clock.now(),
+  }));
+  const tokens = rows.map((row) => ({
+    id: row.id,
+    user: row.user,
+    label: row.label,
+    scope: row.scope,
+    created: formatTime(row.created_at),
+    expires: formatTime(row.expires_at),
+    last_used: formatTime(row.last_used_at),
+    state: stateOf(row, now),
+  }));
   await printResult(command, tokens, () =>
     layTable(
       ["ID", "USER", "LABEL", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "STATE"],
-      tokens.map((one) => Object.values(one).map((value) => value || "-")),
+      tokens.map((one, index) =>
+        Object.values({ ...one, last_used: formatPast(rows[index]?.last_used_at ?? null, now) }).map(
+          (value) => value || "-",
+        ),
+      ),
       `No tokens: podkeep token issue ${user ?? "USER"} --label APP creates one`,
       { shorten: toDay },
     ),

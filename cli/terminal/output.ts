@@ -164,7 +164,7 @@ export const layRecord = (record: Record<string, string | number | boolean | nul
 /** Milliseconds by which clocks of servers may differ. */
 const TOLERANCE = 60_000;
 
-/** The time of a sync; one in the future is of a clock that was ahead, and may stay for years. */
+/** The time of a sync or a use; one in the future is of a clock that was ahead, and may stay for years. */
 export const formatPast = (ms: number | null, now: number): string =>
   ms !== null && ms > now + TOLERANCE ? "clock was ahead" : (formatTime(ms) ?? "-");
 

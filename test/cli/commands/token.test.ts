@@ -1,5 +1,7 @@
 // `podkeep token issue`: the server's URL, remarks, and the QR code.
+import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
 import { encode } from "uqr";
 import { PATIENCE } from "../../support/patience.ts";
 import { openProgram, SOURCE } from "../../support/program.ts";
@@ -126,4 +128,12 @@ test("--qr shows the server's URL, the user and the token as a QR code, white on
 test("a name that differs only in case is refused", async () => {
   const { code, err } = await podkeep.run(["user", "create", "ANN"]);
   expect([code, err]).toEqual([1, "error: There is a user ann already\n"]);
+});
+
+test("the list says of a token that was used while the clock was ahead that it was", async () => {
+  await issue("--label", "old phone");
+  const sqlite = new Sqlite(join(podkeep.data, "podkeep.db"));
+  sqlite.run("update tokens set last_used_at = ?", [Date.now() + 10 * 365 * 24 * 60 * 60 * 1000]);
+  sqlite.close();
+  expect((await podkeep.run(["token", "list"])).out).toMatch(/ann\told phone\t.*\tclock was ahead\tactive$/m);
 });
