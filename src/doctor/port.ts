@@ -10,6 +10,12 @@ import { ask, isOurs, TIMEOUT } from "./request.ts";
 /** @param token one that is in the database; null to leave out whether the server there uses that database */
 export async function checkPort({ host, port }: Pick<Config, "host" | "port">, token: string | null): Promise<Finding> {
   if (port === 0) return ok("port", "a free one at each start");
+  const foreign = await findForeign(
+    "port",
+    host,
+    "Set PODKEEP_HOST to an address of this machine, or to 0.0.0.0 for all",
+  );
+  if (foreign) return foreign;
   const url = directUrl({ host, port });
   const other = "Stop the other program, or set PODKEEP_PORT";
   try {
@@ -28,6 +34,8 @@ export async function checkMetricsPort({ metrics_listen }: Pick<Config, "metrics
   if (metrics_listen === undefined) return [];
   const { host, port } = parseListen(metrics_listen);
   const about = "metrics port";
+  const foreign = await findForeign(about, host, "Set PODKEEP_METRICS_LISTEN to an address of this machine");
+  if (foreign) return [foreign];
   const url = directUrl({ host, port });
   const reason = port === 0 ? null : await whyNotListen(host, port);
   if (reason === null) return [ok(about, port === 0 ? "a free one at each start" : `nothing listens at ${url} now`)];
@@ -35,6 +43,13 @@ export async function checkMetricsPort({ metrics_listen }: Pick<Config, "metrics
   if (response && (await response.text()).includes("podkeep_")) return [ok(about, `metrics are at ${url}/metrics`)];
   const advice = "Stop the other program, or set PODKEEP_METRICS_LISTEN";
   return [problem(about, `podkeep can't listen at ${url}: ${reason}`, advice)];
+}
+
+/** Whether this machine lacks an address: it may have another one since it was restarted. */
+async function findForeign(about: string, host: string, advice: string): Promise<Finding | null> {
+  const isOwn = (await whyNotListen(host, 0)) === null;
+  if (isOwn) return null;
+  return problem(about, `podkeep can't listen on ${host}: this machine does not have that address`, advice);
 }
 
 /** Such as a server whose database file was moved or replaced, or whose PostgreSQL hangs. */

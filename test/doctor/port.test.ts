@@ -67,3 +67,18 @@ test("the doctor finds a port of metrics that another program has", async () => 
   await other.stop(true);
   expect(await metrics(other.port)).toMatchObject([{ state: "ok" }]);
 });
+
+test.each(["192.0.2.1", "name.invalid"])("the doctor says that %s is no address of this machine", async (host) => {
+  expect(await checkPort({ host, port: 8042 }, null)).toMatchObject({
+    state: "problem",
+    detail: expect.stringContaining(`can't listen on ${host}: this machine does not have that address`),
+    advice: "Set PODKEEP_HOST to an address of this machine, or to 0.0.0.0 for all",
+  });
+  expect(await checkMetricsPort({ metrics_listen: `${host}:9042` })).toMatchObject([
+    {
+      state: "problem",
+      detail: expect.stringContaining(`can't listen on ${host}: this machine does not have that address`),
+      advice: "Set PODKEEP_METRICS_LISTEN to an address of this machine",
+    },
+  ]);
+});
