@@ -7,6 +7,7 @@ import { containerEngine } from "../config/container.ts";
 import { type Place, UNIT } from "../config/service.ts";
 import { envNameOf, settingNames } from "../config/setting-list.ts";
 import { type Flags, readConfig } from "../config/settings.ts";
+import { quote } from "../config/shell.ts";
 import { DomainError, messageOf, reasonOf } from "../errors.ts";
 import { replaceFile } from "../replace-file.ts";
 import { setVariables } from "./environment-file.ts";
@@ -125,7 +126,7 @@ function requireVisible(executable: string | null, { isOwn }: Place): string {
     );
   }
   if (isOwn || !HIDDEN.test(executable)) return executable;
-  const advice = `sudo install -m 755 ${executable} /usr/local/bin/podkeep`;
+  const advice = `sudo install -m 755 ${quote(executable)} /usr/local/bin/podkeep`;
   throw new DomainError("config", `A system service can't read ${executable}; move it: ${advice}`);
 }
 

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ownPlace } from "../../src/config/service.ts";
-import { type Step, takeSteps, undoSteps } from "../../src/systemd/install.ts";
+import { ownPlace, SYSTEM_PLACE } from "../../src/config/service.ts";
+import { installSteps, type Step, takeSteps, undoSteps } from "../../src/systemd/install.ts";
 import { CAN_MOUNT, mountDisk, unmountDisks } from "../support/disk.ts";
 
 let folder: string;
@@ -72,4 +72,9 @@ test("settings behind a symbolic link are written where they are", () => {
   symlinkSync(kept, settings);
   takeSteps(writes(), [], "");
   expect(readFileSync(kept, "utf8")).toBe("PODKEEP_PORT=1\n");
+});
+
+test("an executable that a system service can't read is moved by a command for a shell, also with a space in its path", () => {
+  const install = () => installSteps({ place: SYSTEM_PLACE, flags: {}, executable: "/home/ann/my files/podkeep" });
+  expect(install).toThrow('move it: sudo install -m 755 "/home/ann/my files/podkeep" /usr/local/bin/podkeep');
 });

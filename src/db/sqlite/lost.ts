@@ -1,6 +1,7 @@
 // A missing or empty database file, where there was one before.
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { quote } from "../../config/shell.ts";
 import { DomainError } from "../../errors.ts";
 import { filesIn, hasUsers, listDated } from "./backup-files.ts";
 import { requireResponse } from "./directory-response.ts";
@@ -20,10 +21,10 @@ export function refuseLost(file: string, backup_dir: string | null): void {
   }
   if (backup_dir === null) return;
   const state = isMissing(file) ? "is missing" : "is empty";
-  const directory = resolve(dirname(file));
+  const directory = quote(resolve(dirname(file)));
   const found = findCopy(file, backup_dir);
   if (found) {
-    const restore = `put the file back, or run podkeep backup restore ${found} --data-dir ${directory}`;
+    const restore = `put the file back, or run podkeep backup restore ${quote(found)} --data-dir ${directory}`;
     const advice = `Check that its disk is mounted, ${restore}. To start without data, move ${dirname(found)} away`;
     throw new DomainError("config", `${file} ${state}, but ${found} exists. ${advice}`);
   }

@@ -68,6 +68,19 @@ test.each(loseIt)(
   },
 );
 
+test("the command to restore a backup is one for a shell, also in a directory with a space", async () => {
+  file = join(folder, "my data", "podkeep.db");
+  const config = readConfig({ data_dir: join(folder, "my data") }, {}).config;
+  await makeData(config);
+  const { file: backup } = await createBackup(config, systemClock);
+  rmSync(file);
+  const restore = `podkeep backup restore "${backup}" --data-dir "${join(folder, "my data")}". `;
+  await expect(openApp(config)).rejects.toThrow(restore);
+  rmSync(join(folder, "my data", "backups"), { recursive: true });
+  writeFileSync(`${file}-wal`, "");
+  await expect(openApp(config)).rejects.toThrow(`restore FILE --data-dir "${join(folder, "my data")}". `);
+});
+
 test("backups in another directory count, and so do those in the default one", async () => {
   const elsewhere = mkdtempSync(join(tmpdir(), "podkeep-backups-"));
   await makeData();
