@@ -4,7 +4,7 @@ import type { ChangedBy } from "../../src/domain/history.ts";
 import { listHistory } from "../../src/services/history.ts";
 import { describeWhat, nameOf, withoutPosition } from "../terminal/changes.ts";
 import { readPositive } from "../terminal/numbers.ts";
-import { formatTime, layTable, print, printResult, STDERR, wantsJson } from "../terminal/output.ts";
+import { formatTime, layTable, print, printResult, STDERR } from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
 import { withUser } from "../with-app.ts";
 
@@ -46,7 +46,7 @@ async function show(user: string, { since, by, limit }: Options, command: Comman
       "No changes",
     ),
   );
-  if (found.length > limit && !wantsJson(command))
+  if (found.length > limit)
     await print(`There are more changes: --limit ${limit * 10} shows them, --since fewer of them`, STDERR);
 }
 
