@@ -12,6 +12,7 @@ import {
 } from "./spellings.ts";
 import type { SubscriptionState } from "./subscription-state.ts";
 import { endOf, type Millis, type SyncPosition } from "./sync-window.ts";
+import { textKeysFor } from "./text-keys.ts";
 
 /** A feed URL of the user as devices see it. A subscription has one that is current; those it left stay known. */
 export interface Listing {
@@ -173,11 +174,13 @@ export function repeat(
   );
   if (removed.length === 0) return [];
   const moves = removed.some(({ state }) => state === "left");
-  const similar = new Set(removed.map(({ feed_url }) => looselyOf(feed_url)));
+  const textKey = textKeysFor(listings.length);
+  const keyOf = ({ feed_url }: Listing) => textKey(looselyOf(feed_url));
+  const similar = new Set(removed.map(keyOf));
   return listings.flatMap((listing) => {
     const holding = holdings.get(listing.feed);
     if (!isListed(listing) || !isSent(window, listing, holding)) return [];
-    if (!moves && !similar.has(looselyOf(listing.feed_url))) return [];
+    if (!moves && !similar.has(keyOf(listing))) return [];
     return { ...UNREPORTED, ...holding, feed: listing.feed, feed_url: heldUrl(listing, holding, spellings) };
   });
 }

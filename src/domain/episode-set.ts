@@ -74,8 +74,6 @@ export const isSameUrl = (a: string, b: string) => withoutScheme(a) === withoutS
 /** Whether what an app calls the URL of an episode can be its guid only. */
 export const mayBeGuid = (url: string) => !/^https?:/i.test(url);
 
-const keyOf = (podcast: number, text: string) => `${podcast} ${text}`;
-
 const FIELDS = ["podcast", "feed_url", "guid", "url", "has_url"] as const;
 type Fields = Pick<Episode, (typeof FIELDS)[number]>;
 
@@ -89,9 +87,11 @@ export class EpisodeSet {
   readonly #joined = new Map<Episode, Episode>();
   readonly #loaded = new Set<number>();
 
+  /** @param textKey how texts become keys (text-keys.ts), if there can be many */
   constructor(
     stored: readonly Episode[],
     private readonly nextId: () => number,
+    private readonly textKey = (text: string) => text,
   ) {
     this.load(stored);
   }
@@ -106,15 +106,18 @@ export class EpisodeSet {
     }
   }
 
+  #guidKey = (podcast: number, guid: string) => this.textKey(`${podcast} ${guid}`);
+  #urlKey = (podcast: number, url: string) => this.textKey(`${podcast} ${withoutScheme(url)}`);
+
   #index(episode: Episode): void {
     const { podcast, guid, url, has_url } = episode;
-    if (guid !== null) this.#byGuid.set(keyOf(podcast, guid), episode);
-    if (has_url) this.#byUrl.set(keyOf(podcast, withoutScheme(url)), episode);
+    if (guid !== null) this.#byGuid.set(this.#guidKey(podcast, guid), episode);
+    if (has_url) this.#byUrl.set(this.#urlKey(podcast, url), episode);
   }
 
   #unindex({ podcast, guid, url, has_url }: Episode): void {
-    if (guid !== null) this.#byGuid.delete(keyOf(podcast, guid));
-    if (has_url) this.#byUrl.delete(keyOf(podcast, withoutScheme(url)));
+    if (guid !== null) this.#byGuid.delete(this.#guidKey(podcast, guid));
+    if (has_url) this.#byUrl.delete(this.#urlKey(podcast, url));
   }
 
   #change(episode: Episode, change: Partial<Fields>): void {
@@ -125,9 +128,9 @@ export class EpisodeSet {
 
   /** The episode that a guid and a URL mean in a podcast. It learns the guid, or that another one is the same. */
   recognize(podcast: number, guid: string | null, url: string): Episode | undefined {
-    const sameUrl = this.#byUrl.get(keyOf(podcast, withoutScheme(url)));
-    if (guid === null) return sameUrl ?? (mayBeGuid(url) ? this.#byGuid.get(keyOf(podcast, url)) : undefined);
-    const named = this.#byGuid.get(keyOf(podcast, guid));
+    const sameUrl = this.#byUrl.get(this.#urlKey(podcast, url));
+    if (guid === null) return sameUrl ?? (mayBeGuid(url) ? this.#byGuid.get(this.#guidKey(podcast, url)) : undefined);
+    const named = this.#byGuid.get(this.#guidKey(podcast, guid));
     // It came by the URL alone.
     const unnamed = sameUrl?.guid === null ? sameUrl : undefined;
     if (named && unnamed) this.#join(unnamed, named);
@@ -148,7 +151,7 @@ export class EpisodeSet {
   #giveUrl(episode: Episode, url: string): void {
     // Some apps write the guid in place of the URL, by which others find the episode.
     if (url === episode.guid && url !== episode.url) return;
-    const found = this.#byUrl.get(keyOf(episode.podcast, withoutScheme(url)));
+    const found = this.#byUrl.get(this.#urlKey(episode.podcast, url));
     const other = found === episode ? undefined : found;
     const latest = latestOf([...episode.actions, ...(other?.actions ?? [])]);
     const has_url = !other?.actions.some((one) => one === latest);

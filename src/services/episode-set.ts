@@ -14,6 +14,7 @@ import { readFeedHash } from "../domain/feed-url.ts";
 import { withoutScheme } from "../domain/spellings.ts";
 import type { SubscriptionChange } from "../domain/subscription-state.ts";
 import { endOf, type Millis } from "../domain/sync-window.ts";
+import { textKeysFor } from "../domain/text-keys.ts";
 import type { StoredRows, WorkingSet } from "../domain/working-set.ts";
 import { findCursor } from "../store/cursors.ts";
 import { deleteActions, lastArrived, renewActions, saveActions } from "../store/episode-actions.ts";
@@ -40,19 +41,19 @@ export async function loadEpisodes({ tx, user_id }: UserTx, named: Named[], set:
 }
 
 async function findEpisodes(tx: Tx, user_id: number, named: Named[]): Promise<Episode[]> {
+  const textKey = textKeysFor(named.length);
   const guids = new Map<string, { podcast: number; guid_key: number }>();
   for (const { podcast, guid: sent, url } of named) {
     const guid = sent ?? (mayBeGuid(url) ? url : null);
-    if (guid !== null) guids.set(`${podcast} ${guid}`, { podcast, guid_key: guidKey(guid) });
+    if (guid !== null) guids.set(textKey(`${podcast} ${guid}`), { podcast, guid_key: guidKey(guid) });
   }
   const byGuid = await findEpisodesByGuid(tx, { user_id }, [...guids.values()]);
   // Their URLs mean no other episodes.
-  const known = new Set(
-    byGuid.flatMap(({ podcast, url, url_key }) => (url_key === null ? [] : `${podcast} ${withoutScheme(url)}`)),
-  );
+  const urlIn = (podcast: number, url: string) => textKey(`${podcast} ${withoutScheme(url)}`);
+  const known = new Set(byGuid.flatMap(({ podcast, url, url_key }) => (url_key === null ? [] : urlIn(podcast, url))));
   const urls = new Map<string, { podcast: number; url_key: number }>();
   for (const { podcast, url } of named) {
-    const key = `${podcast} ${withoutScheme(url)}`;
+    const key = urlIn(podcast, url);
     if (!known.has(key)) urls.set(key, { podcast, url_key: urlKey(url) });
   }
   return readEpisodes([...byGuid, ...(await findEpisodesByUrl(tx, { user_id }, [...urls.values()]))]);
@@ -169,7 +170,8 @@ async function takeEpisodes(user: UserTx, moves: Moves): Promise<Set<number>> {
   if (moved.length === 0) return taking;
   const episodes = moved.map(({ episode }) => episode);
   const targets = moved.map(({ episode: { guid, url }, into: { podcast } }) => ({ podcast, guid, url }));
-  const set = new EpisodeSet([...episodes, ...(await findEpisodes(tx, user_id, targets))], user.nextEpisode);
+  const stored = [...episodes, ...(await findEpisodes(tx, user_id, targets))];
+  const set = new EpisodeSet(stored, user.nextEpisode, textKeysFor(stored.length));
   set.takeAll(moved);
   await saveEpisodeSet(user, set);
   for (const { podcast } of targets) taking.add(podcast);

@@ -33,11 +33,14 @@ export async function findMeant<Sent extends { feed: string; feed_url: string }>
   });
 }
 
-/** Whom an upload is from, and the hashes of the feeds that valid URLs mean in it, as far as they were asked for. */
+/** Whom an upload is from, and the hashes of the feeds that valid URLs mean in it, as far as they were asked for last. */
 export interface MeantFeeds {
   client: Client | null;
   hashes: Map<string, string>;
 }
+
+/** URLs that are remembered: as long as there are so few, it doesn't matter if the runtime gives all one hash. */
+const REMEMBERED = 500;
 
 /** Adds the hashes that are not there. */
 export async function hashMeant(
@@ -45,6 +48,7 @@ export async function hashMeant(
   { client, hashes }: MeantFeeds,
   urls: ReadonlySet<string>,
 ): Promise<void> {
+  if (hashes.size > REMEMBERED) hashes.clear();
   const feeds = [...urls].flatMap((feed_url) => {
     const feed = hashes.has(feed_url) ? null : readFeedHash(feed_url);
     return feed === null ? [] : [{ feed, feed_url }];

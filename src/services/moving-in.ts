@@ -3,6 +3,7 @@ import { type Arrival, type EpisodeAction, normalizeAction } from "../domain/epi
 import { EpisodeSet, numberOf } from "../domain/episode-set.ts";
 import { hashFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
 import { type Moving, type MovingDevice, moveLabel, UNTIMED } from "../domain/moving-in.ts";
+import { hashText } from "../domain/text-keys.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { listAddedBy } from "../store/history.ts";
 import { nextTurn } from "../turns.ts";
@@ -59,7 +60,7 @@ export async function moveIn(
   const next = <T>(part: Promise<T>) => asPart(part, dry_run || feeds.added.length + stored === 0);
   const devices = await next(addDevices(context, actor, moving.devices, dry_run));
   const now = context.clock.now();
-  const rehearsed = new EpisodeSet([], () => 0);
+  const rehearsed = new EpisodeSet([], () => 0, hashText);
   const copy: Copy = { actor, dry_run, meant: { client: null, hashes: new Map() }, now, rehearsed };
   const batches = inBatches(moving, now);
   const plays = pastPlays(context, moving, now);

@@ -5,6 +5,8 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { waitingPodcast } from "../../src/domain/episode-set.ts";
+import { readFeedHash } from "../../src/domain/feed-url.ts";
 import { writeAntennaPod } from "./antennapod.ts";
 import { basicAuth } from "./basic-auth.ts";
 import { PATIENCE, WAIT } from "./patience.ts";
@@ -75,8 +77,15 @@ const largest = chunkOf(LARGEST, " ");
 /** A megabyte in chunks of a byte. */
 const crumbs = Buffer.from("1\r\n \r\n".repeat(MEGABYTE));
 
-async function send({ url }: Target, token: string, method: string, path: string, body?: unknown) {
-  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+async function send(
+  { url }: Target,
+  token: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  app = "podkeep-attack",
+) {
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json", "User-Agent": app };
   const sent = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
   const response = await fetch(url + path, { method, headers, timeout: PATIENCE, ...sent });
   return { status: response.status, text: await response.text() };
@@ -368,10 +377,10 @@ const marks: Attack = {
  * Texts for which JavaScriptCore computes one hash: rapidhash multiplies what follows these four letters, one of its
  * constants, by zero. A Map or an object that has n of them compares each with all others.
  */
-const sameHash = (count: number, scheme = "text") =>
+const sameHash = (count: number, begin = "text://a.example/") =>
   Array.from({ length: count }, (_, n) => {
     const differs = String.fromCharCode(0x4e00 + (n & 63), 0x4e00 + ((n >> 6) & 63), 0x4e00 + (n >> 12), 0x5000);
-    return `${`${scheme}://a.example/`.padEnd(24, "a")}\ud4a3\ud433\ua62e\u4b33${differs}${"\u4e01".repeat(12)}`;
+    return `${begin.padEnd(24, "a")}\ud4a3\ud433\ua62e\u4b33${differs}${"\u4e01".repeat(12)}`;
   });
 
 const hashes: Attack = {
@@ -398,16 +407,52 @@ const feeds: Attack = {
   what: "5,000 feed URLs of one hash, added, read and removed",
   async run(target) {
     const [token = ""] = target.tokens;
-    const feeds = sameHash(5000, "https");
-    const path = `/api/2/subscriptions/${target.user}/phone.json`;
-    for (const body of [{ add: feeds, remove: [] }, undefined, { add: [], remove: feeds }]) {
-      const { status } = await send(target, token, body ? "POST" : "GET", body ? path : `${path}?since=0`, body);
-      requireThat(status === 200, `${path} is ${status}`);
+    const feeds = sameHash(5000, "https://a.example/");
+    const paths = ["phone", "tablet"].map((device) => `/api/2/subscriptions/${target.user}/${device}.json`);
+    for (const body of [
+      { add: feeds, remove: [] },
+      { add: [], remove: feeds },
+    ]) {
+      const { status } = await send(target, token, "POST", `${paths[0]}`, body);
+      requireThat(status === 200, `${paths[0]} is ${status}`);
+      for (const path of paths) {
+        // AntennaPod skips what is similar to another feed of the response.
+        const read = await send(target, token, "GET", `${path}?since=1`, undefined, "AntennaPod/3.5.0");
+        requireThat(read.status === 200, `${path} is ${read.status}`);
+      }
     }
   },
 };
 
+const episodes: Attack[] = [
+  {
+    what: "plays of 10,000 feed URLs of one hash",
+    plays: () => sameHash(10_000, "https://a.example/").map((feed) => playOf(feed, "https://p.test/1.mp3")),
+    feed: "https://p.test/unknown",
+  },
+  {
+    what: "10,000 guids of one hash, of a feed that is added then",
+    plays(feed: string) {
+      // With the number of their podcast, as the server has them.
+      const podcast = `${waitingPodcast(readFeedHash(feed) ?? "")} `;
+      const guids = sameHash(10_000, podcast).map((text) => text.slice(podcast.length));
+      return guids.map((guid) => playOf(feed, guid, { guid }));
+    },
+    feed: "https://p.test/waiting",
+  },
+].map(({ what, plays, feed }) => ({
+  what,
+  async run(target) {
+    const [token = ""] = target.tokens;
+    const { status } = await send(target, token, "POST", `/api/2/episodes/${target.user}.json`, plays(feed));
+    requireThat(status === 200, `the upload is ${status}`);
+    const path = `/api/2/subscriptions/${target.user}/phone.json`;
+    const added = await send(target, token, "POST", path, { add: [feed], remove: [] });
+    requireThat(added.status === 200, `${path} is ${added.status}`);
+  },
+}));
+
 export const ATTACKS: Attack[] = [
   ...[...refused, ...stopped, ...held, ...unread, ...guessed, ...crowds, tooLarge, ...crumbled, ...wrong],
-  ...[slashes, ...plays, ...forms, escapes, ...confirmed, database, marks, hashes, feeds],
+  ...[slashes, ...plays, ...forms, escapes, ...confirmed, database, marks, hashes, ...episodes, feeds],
 ];
