@@ -1,5 +1,6 @@
 // Checking passwords: Argon2id hashes, a bounded number of verifications, and what was verified before.
 import type { Clock } from "../clock.ts";
+import { foldName } from "../domain/user-name.ts";
 import { DomainError, type Subject } from "../errors.ts";
 import { Slots } from "../slots.ts";
 
@@ -74,7 +75,7 @@ export function createPasswordChecker(clock: Clock, cost: HashCost = OWASP): Pas
       }
       const typed = password.normalize("NFC");
       const hash = user?.password_hash ?? cost.unknown;
-      const subject = JSON.stringify([user?.id ?? null, user ? null : name, typed, hash]);
+      const subject = JSON.stringify([user?.id ?? null, user ? null : foldName(name), typed, hash]);
       const digest = new Bun.CryptoHasher("sha256", key).update(subject).digest("base64");
       if (right.has(digest)) {
         right.add(digest);

@@ -23,3 +23,20 @@ test("wrong passwords of an attack are forgotten ten minutes later, at the next 
   Bun.gc(true);
   expect(objectCount - heapStats().objectCount).toBeGreaterThan(4000);
 });
+
+test("a wrong password that is sent again is remembered for every spelling of a name, whether it has a user or not", async () => {
+  const passwords = server.app.passwords;
+  const ann = { id: 1, password_hash: await passwords.hash("right") };
+  for (const user of [ann, null]) {
+    let verified = 0;
+    const attempts = {
+      ...ATTEMPTS,
+      begin: async () => {
+        verified++;
+        return () => {};
+      },
+    };
+    for (const name of ["ann", "Ann", "ANN"]) expect(await passwords.check(user, name, "wrong", attempts)).toBe(false);
+    expect(verified).toBe(1);
+  }
+});
