@@ -74,6 +74,13 @@ export const isSameUrl = (a: string, b: string) => withoutScheme(a) === withoutS
 /** Whether what an app calls the URL of an episode can be its guid only. */
 export const mayBeGuid = (url: string) => !/^https?:/i.test(url);
 
+/**
+ * The order in which episodes are given to other podcasts, always the same. Those without a guid come last: they become
+ * part of those whose guid is their URL.
+ */
+export const takingOrder = <Moved extends { episode: Episode }>(moved: readonly Moved[]): Moved[] =>
+  moved.toSorted(({ episode: a }, { episode: b }) => Number(a.guid === null) - Number(b.guid === null) || a.id - b.id);
+
 const FIELDS = ["podcast", "feed_url", "guid", "url", "has_url"] as const;
 type Fields = Pick<Episode, (typeof FIELDS)[number]>;
 
@@ -195,17 +202,6 @@ export class EpisodeSet {
     Object.assign(episode, { podcast, feed_url, has_url: false });
     this.#index(episode);
     this.#giveUrl(episode, url);
-  }
-
-  /**
-   * Gives episodes to other podcasts, in an order that is always the same. Those without a guid come last: they become
-   * part of those whose guid is their URL.
-   */
-  takeAll(moved: readonly { episode: Episode; into: Podcast }[]): void {
-    const inOrder = moved.toSorted(
-      ({ episode: a }, { episode: b }) => Number(a.guid === null) - Number(b.guid === null) || a.id - b.id,
-    );
-    for (const { episode, into } of inOrder) this.take(episode, into);
   }
 
   /** Makes every device receive the actions on an episode again. */

@@ -7,6 +7,7 @@ import {
   guidKey,
   mayBeGuid,
   type Podcast,
+  takingOrder,
   urlKey,
   waitingPodcast,
 } from "../domain/episode-set.ts";
@@ -30,6 +31,7 @@ import {
 import { findFeeds } from "../store/feeds.ts";
 import { deletePlays, movePlays } from "../store/plays.ts";
 import { rowsOf } from "../store/rows.ts";
+import { mapInTurns } from "../turns.ts";
 import type { UserTx } from "./transact.ts";
 
 /** What means an episode. */
@@ -172,7 +174,7 @@ async function takeEpisodes(user: UserTx, moves: Moves): Promise<Set<number>> {
   const targets = moved.map(({ episode: { guid, url }, into: { podcast } }) => ({ podcast, guid, url }));
   const stored = [...episodes, ...(await findEpisodes(tx, user_id, targets))];
   const set = new EpisodeSet(stored, user.nextEpisode, textKeysFor(stored.length));
-  set.takeAll(moved);
+  await mapInTurns(takingOrder(moved), ({ episode, into }) => set.take(episode, into));
   await saveEpisodeSet(user, set);
   for (const { podcast } of targets) taking.add(podcast);
   return taking;

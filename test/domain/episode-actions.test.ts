@@ -9,7 +9,7 @@ import {
   publishAction,
   type ToldAction,
 } from "../../src/domain/episode-actions.ts";
-import { type Episode, EpisodeSet } from "../../src/domain/episode-set.ts";
+import { type Episode, EpisodeSet, takingOrder } from "../../src/domain/episode-set.ts";
 import { openWindow } from "../../src/domain/sync-window.ts";
 import { GPODDER_API, play, RULES, type Rules, Server, simulate, toldOf, type World, world } from "./episode-sync.ts";
 
@@ -302,7 +302,9 @@ function merged(rows: Episode[]): Episode[] {
   const copies = rows.map((row) => ({ ...row }));
   const set = new EpisodeSet(copies, () => 0);
   const others = copies.filter(({ podcast }) => podcast !== 3);
-  set.takeAll(others.map((episode) => ({ episode, into: { podcast: 3, feed_url: null } })));
+  for (const { episode } of takingOrder(others.map((episode) => ({ episode })))) {
+    set.take(episode, { podcast: 3, feed_url: null });
+  }
   return set.all().sort((a, b) => a.id - b.id);
 }
 
