@@ -188,19 +188,19 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
 
 /**
  * Finds the play that a client skipped when it was told it last, because it had another action on the episode to send. What
- * its user has marked as new is not to be played again.
+ * the user has marked as new since, on any device, is not to be played again.
  * @param actions those on the episode, after the upload
  */
 export function findSkipped(
   actions: readonly StoredAction[],
   { kind, sent_at }: Pick<StoredAction, "kind" | "sent_at">,
-  { skipsQueued = false, client, knewUntil, toldUntil }: Arrival,
+  { skipsQueued = false, knewUntil, toldUntil }: Arrival,
 ): StoredAction | undefined {
   if (!skipsQueued || kind === "play") return undefined;
   const play = actions.find((one) => one.kind === "play");
   if (!play || sent_at <= play.acted_at) return undefined;
   const wasToldLast = play.arrived_at > knewUntil && play.arrived_at <= (toldUntil ?? -1);
-  const isNew = actions.some((one) => one.kind === "new" && one.client === client && one.acted_at >= play.acted_at);
+  const isNew = actions.some((one) => one.kind === "new" && one.acted_at >= play.acted_at);
   return wasToldLast && !isNew ? play : undefined;
 }
 

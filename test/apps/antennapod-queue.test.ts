@@ -18,21 +18,21 @@ const timestamp = () => new Date(server.clock.now()).toISOString().slice(0, 19);
 const playElsewhere = (position: number) =>
   askAs("Elsewhere/1")("POST", PROTOCOLS[0][1], [{ ...played(position), timestamp: timestamp() }]);
 /** What AntennaPod sends of an episode that its user does not play. */
-const does = (action: string) => ({
+const does = (action: string, device = "phone") => ({
   podcast: FEED,
   episode: EPISODE,
   guid: "one",
   action,
   timestamp: timestamp(),
-  device: "phone",
+  device,
 });
 
 /** A phone that has its list, and all positions. */
-async function openPhone([, path, create]: (typeof PROTOCOLS)[number]) {
+async function openPhone([, path, create]: (typeof PROTOCOLS)[number], name = "phone") {
   const actor = await actAsAdmin(server.app, "ann", "test");
-  const { token } = await issueToken(server.app, actor, { label: "phone", scope: "write", expires_at: null });
+  const { token } = await issueToken(server.app, actor, { label: name, scope: "write", expires_at: null });
   const ask = askAs("AntennaPod/3.11.4", token);
-  await ask("GET", "/api/2/subscriptions/ann/phone.json?since=0");
+  await ask("GET", `/api/2/subscriptions/ann/${name}.json?since=0`);
   let since: number = (await ask("GET", `${path}?since=0`)).timestamp;
   /** SyncService.java, syncEpisodeActions. @returns the plays that it is sent */
   return async (queued: object[] = [], { lost = false } = {}): Promise<ReturnType<typeof played>[]> => {
@@ -80,4 +80,13 @@ test("what AntennaPod's user marks as new stays so, though it was finished elsew
   await playElsewhere(600);
   expect(await sync([does("delete"), does("new")])).toMatchObject([{ position: 600 }]);
   expect(await sync()).toEqual([]);
+});
+
+test("an episode that is marked as new on another AntennaPod stays so there, though this one skips that it was finished", async () => {
+  const [sync, tablet] = [await openPhone(PROTOCOLS[0]), await openPhone(PROTOCOLS[0], "tablet")];
+  await playElsewhere(600);
+  expect(await tablet()).toMatchObject([{ position: 600 }]);
+  await tablet([does("new", "tablet")]);
+  expect(await sync([does("delete")])).toMatchObject([{ position: 600 }]);
+  expect([await tablet(), await sync()]).toEqual([[], []]);
 });
