@@ -124,10 +124,9 @@ async function findAdded({ database }: Context, { user_id, label }: Actor, feeds
 /** Creates the devices that are not here, as many as have room: one more would end one that syncs. @returns how many */
 async function addDevices(context: Context, actor: Actor, devices: MovingDevice[], dry_run: boolean): Promise<number> {
   const known = new Set((await listDevices(context, actor)).map(({ id }) => id));
-  const named = new Map(devices.map((device) => [device.id, device]));
-  const fresh = [...named.values()]
-    .filter(({ id }) => isDeviceId(id) && !known.has(id))
-    .slice(0, Math.max(0, MOST_DEVICES - known.size));
+  // Only ids that can be: others can be made of which a Map compares each with all.
+  const named = new Map(devices.filter(({ id }) => isDeviceId(id)).map((device) => [device.id, device]));
+  const fresh = [...named.values()].filter(({ id }) => !known.has(id)).slice(0, Math.max(0, MOST_DEVICES - known.size));
   for (const { id, caption, type } of dry_run ? [] : fresh) {
     await saveDevice(context, actor, { id, caption, type });
   }

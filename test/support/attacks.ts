@@ -377,7 +377,7 @@ const marks: Attack = {
  * Texts for which JavaScriptCore computes one hash: rapidhash multiplies what follows these four letters, one of its
  * constants, by zero. A Map or an object that has n of them compares each with all others.
  */
-const sameHash = (count: number, begin = "text://a.example/") =>
+export const sameHash = (count: number, begin = "text://a.example/") =>
   Array.from({ length: count }, (_, n) => {
     const differs = String.fromCharCode(0x4e00 + (n & 63), 0x4e00 + ((n >> 6) & 63), 0x4e00 + (n >> 12), 0x5000);
     return `${begin.padEnd(24, "a")}\ud4a3\ud433\ua62e\u4b33${differs}${"\u4e01".repeat(12)}`;
