@@ -3,7 +3,7 @@ import { isWritable } from "./date-time.ts";
 import { MOST_SECONDS, parseClock } from "./play-time.ts";
 import { withoutScheme } from "./spellings.ts";
 import { textKeysFor } from "./text-keys.ts";
-import { readFeedTitle } from "./title.ts";
+import { readFeedTitle, readTitle } from "./title.ts";
 
 /** An episode that lacks a title. */
 export interface WantedEpisode {
@@ -40,6 +40,7 @@ export class ItemFinder {
   readonly #byUrl = new Map<string, Group>();
   readonly #byUrlAlone = new Map<string, Group>();
   readonly #found = new Set<WantedEpisode>();
+  readonly #facts = new Map<Item, FoundEpisode>();
   readonly #keyOf: (text: string) => string;
   readonly #wanted: number;
 
@@ -63,11 +64,8 @@ export class ItemFinder {
     // A match by guid is better than one by URL.
     const item = named ?? this.#placesOf(one).get(this.#urlKey(one.url))?.item;
     if (!item) return null;
-    return {
-      title: readFeedTitle(item.title ?? null, one.url),
-      duration: readDuration(item.duration),
-      published_at: readDate(item.published),
-    };
+    const facts = this.#factsOf(item);
+    return { ...facts, title: readTitle(facts.title, one.url) };
   }
 
   add(item: Item): void {
@@ -80,6 +78,19 @@ export class ItemFinder {
     for (const placed of [this.#byUrlAlone.get(key), named ? undefined : this.#byUrl.get(key)]) {
       if (placed && !placed.item) this.#note(placed, item);
     }
+  }
+
+  // Once, because a thousand episodes can be one item with a long title.
+  #factsOf(item: Item): FoundEpisode {
+    const known = this.#facts.get(item);
+    if (known) return known;
+    const facts = {
+      title: readFeedTitle(item.title ?? null, ""),
+      duration: readDuration(item.duration),
+      published_at: readDate(item.published),
+    };
+    this.#facts.set(item, facts);
+    return facts;
   }
 
   #note(group: Group, item: Item): void {

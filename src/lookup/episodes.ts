@@ -2,6 +2,7 @@
 import type { ItemFinder, WantedEpisode } from "../domain/feed-items.ts";
 import type { Context } from "../services/context.ts";
 import { listUnsought, saveFound } from "../store/episodes.ts";
+import { mapInTurns } from "../turns.ts";
 import { walkSubscribers } from "./subscribers.ts";
 
 /** Episodes that one reading of a feed looks for; the next one goes on. */
@@ -39,7 +40,7 @@ export async function saveFoundEpisodes(
 ): Promise<void> {
   const sought_at = clock.now();
   for (const [user_id, episodes] of Map.groupBy(sought, (one) => one.user_id)) {
-    const rows = episodes.map((one) => ({ id: one.id, ...(items.find(one) ?? NOTHING) }));
+    const rows = await mapInTurns(episodes, (one) => ({ id: one.id, ...(items.find(one) ?? NOTHING) }));
     await database.write((tx) => saveFound(tx, { user_id, sought_at }, rows), user_id);
   }
 }

@@ -18,6 +18,7 @@ import type { Logger } from "../log.ts";
 import type { Context } from "../services/context.ts";
 import { findUserName } from "../services/users.ts";
 import { deleteWalks, forgetFeed, postponeLookup, saveLookup } from "../store/feed-lookups.ts";
+import { filterInTurns } from "../turns.ts";
 import { findUnsought, saveFoundEpisodes } from "./episodes.ts";
 import type { FetchFailed, FetchResult } from "./fetch.ts";
 import { giveFinding, hasSubscribers, walkFollowers, walkSubscribers } from "./subscribers.ts";
@@ -74,7 +75,7 @@ export async function lookUp(context: LookupContext, row: FeedLookupTable): Prom
   if (signal.aborted) return null;
   if (items && result.kind === "read") {
     // What a broken response did not have is looked for again.
-    const sought = result.cut_off ? unsought.filter((one) => items.find(one) !== null) : unsought;
+    const sought = result.cut_off ? await filterInTurns(unsought, (one) => items.find(one) !== null) : unsought;
     await saveFoundEpisodes(context, sought, items);
   }
   await database.write((tx) => saveLookup(tx, next));

@@ -84,6 +84,24 @@ test.each([
   expect(reads).toBeLessThan(20_000);
 });
 
+test("the title of an item is read once, not once for each of a thousand episodes that it is", () => {
+  let reads = 0;
+  const episodes = Array.from({ length: 1000 }, (_, n) => ({
+    guid: `1${" ".repeat(n)}`,
+    url: `https://a.example/${n}`,
+  }));
+  const finder = new ItemFinder(episodes);
+  finder.add({
+    guid: "1",
+    get title() {
+      reads++;
+      return "One &amp; a.example";
+    },
+  });
+  expect(episodes.map((one) => finder.find(one)?.title)).toEqual(Array(1000).fill("One & a.example"));
+  expect(reads).toBe(1);
+});
+
 test("a guid is found as AntennaPod sends it, with the spaces around it", () => {
   expect(find(rss(item("1")), [{ guid: " 1 ", url: "https://elsewhere.example/1.mp3" }]).found[0]?.title).toBe(
     "Episode 1",
