@@ -1,4 +1,4 @@
-// What somebody typed into a form whose session had ended: a cookie keeps it until the form is there again.
+// What was typed into a form that was refused: a cookie keeps it until the form is there again.
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { z } from "zod";
