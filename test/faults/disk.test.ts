@@ -10,7 +10,7 @@ import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
 import { chance, report, rounds } from "./rounds.ts";
-import { CAN_TRACE, inject, trace } from "./strace.ts";
+import { CAN_TRACE, inject, stopAt, trace } from "./strace.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -95,6 +95,18 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
     expect(said).toContain(`${podkeep.database} can't be read`);
     expect(said).not.toContain("damaged");
     expect(await server.exited).toBe(1);
+  });
+
+  test("that can't read a page lets no restore replace the file while the server looks at it again", async () => {
+    const podkeep = install();
+    await podkeep.user("ann");
+    const backup = `${podkeep.database}-copy`;
+    await podkeep.run(["backup", "create", backup]);
+    const faults = ["pread64:error=EIO:when=20", "read:signal=SIGSTOP:when=1"];
+    const stopped = await stopAt(await podkeep.command(["serve", "--port", "0"]), faults, [podkeep.database]);
+    const restored = await podkeep.run(["backup", "restore", backup, "--yes"]);
+    expect(await stopped.goOn()).toBe(1);
+    expect(restored.stderr).toContain("A podkeep server or another command uses");
   });
 
   test("that can't read a page is what the doctor finds, not damage", async () => {

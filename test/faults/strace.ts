@@ -56,22 +56,31 @@ export async function trace(pid: number, calls: string, inject: string | null, m
   };
 }
 
-/** The start of a command line whose calls have faults. @param files only calls on these; all without */
-export function inject(faults: string[], files: string[]): string[] {
+/**
+ * The start of a command line whose calls have faults.
+ * @param files only calls on these; all without
+ * @param out gets the calls
+ */
+export function inject(faults: string[], files: string[], out = "/dev/null"): string[] {
   const calls = faults.map((fault) => fault.slice(0, fault.indexOf(":"))).join(",");
   const options = [...faults.flatMap((fault) => ["-e", `inject=${fault}`]), ...files.flatMap((file) => ["-P", file])];
-  return ["strace", "-I2", "-f", "-qq", "-o", "/dev/null", "-e", `trace=${calls}`, ...options];
+  return ["strace", "-I2", "-f", "-qq", "-o", out, "-e", `trace=${calls}`, ...options];
 }
 
+type Command = { argv: string[]; env: Record<string, string | undefined> };
+
 /** Starts a command that stops at its first sync of the database, in its write transaction. */
-export async function stopAtSync({ argv, env }: { argv: string[]; env: Record<string, string | undefined> }) {
+export const stopAtSync = (command: Command) => stopAt(command, ["fsync,fdatasync:signal=SIGSTOP:when=1"]);
+
+/** Starts a command that a fault stops. @param files only calls on these; all without */
+export async function stopAt({ argv, env }: Command, faults: string[], files: string[] = []) {
   const out = join(tmpdir(), `podkeep-trace-${crypto.randomUUID()}`);
-  const stop = ["-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:signal=SIGSTOP:when=1"];
-  const tracer = Bun.spawn(["strace", "-f", "-o", out, ...stop, ...argv], { env, stdin: "ignore", stdout: "ignore" });
+  const [strace = "", ...options] = inject(faults, files, out);
+  const tracer = Bun.spawn([strace, ...options, ...argv], { env, stdin: "ignore", stdout: "ignore", stderr: "ignore" });
   let pid: string | undefined;
   while (!pid) {
     await Bun.sleep(5);
-    if (tracer.exitCode !== null) throw new Error("The command ended without a sync");
+    if (tracer.exitCode !== null) throw new Error("The command ended before it was stopped");
     pid = existsSync(out) ? /^(\d+) +--- stopped by SIGSTOP/m.exec(readFileSync(out, "utf8"))?.[1] : undefined;
   }
   return {

@@ -77,18 +77,24 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     return new SqliteDatabase(writer, readers, kysely, options, unlock);
   } catch (error) {
     for (const connection of opened) connection.close();
-    const isRefused = codeOf(error) === "SQLITE_READONLY_DIRECTORY";
-    const advice = isRefused ? `. ${adviseOnRights(dirname(file))}` : "";
+    // Before it is unlocked: a restore must not replace the file while this looks at it again.
+    const failure = failureOf(file, error);
     unlock();
-    if (error instanceof DomainError) throw error;
-    if (codeOf(error) === "SQLITE_NOTADB") {
-      throw new DomainError("config", `${file} is not a SQLite database`, { cause: error });
-    }
-    if (isDamage(error)) throw damaged(file, messageOf(error), error);
-    const reason =
-      reasonIn(dirname(file), error) + advice + (isDiskFull(error) ? ". Free some space, and try again" : "");
-    throw new DomainError("unavailable", `${file} can't be opened as a database: ${reason}`, { cause: error });
+    throw failure;
   }
+}
+
+function failureOf(file: string, error: unknown): DomainError {
+  if (error instanceof DomainError) return error;
+  if (codeOf(error) === "SQLITE_NOTADB") {
+    return new DomainError("config", `${file} is not a SQLite database`, { cause: error });
+  }
+  if (isDamage(error)) return damaged(file, messageOf(error), error);
+  const isRefused = codeOf(error) === "SQLITE_READONLY_DIRECTORY";
+  const advice = isRefused ? `. ${adviseOnRights(dirname(file))}` : "";
+  const reason =
+    reasonIn(dirname(file), error) + advice + (isDiskFull(error) ? ". Free some space, and try again" : "");
+  return new DomainError("unavailable", `${file} can't be opened as a database: ${reason}`, { cause: error });
 }
 
 /**
