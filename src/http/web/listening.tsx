@@ -117,7 +117,7 @@ async function showEpisode(c: Context<HttpEnv>, app: App): Promise<Response> {
 async function showYear(c: Context<HttpEnv>, app: App): Promise<Response> {
   const { calendar, zone } = calendarOf(c);
   const present = calendar.yearOf(app.clock.now());
-  const asked = /^\d{4}$/.exec(c.req.query("year") ?? "")?.[0];
+  const asked = /^\d{1,4}$/.exec(c.req.query("year") ?? "")?.[0];
   const year = Math.max(1, asked === undefined ? present : Math.min(Number(asked), 9998));
   const hours = await readYear(app, c.get("actor"), calendar.monthsOf(year));
   const first = hours.first_at === null ? present : calendar.yearOf(hours.first_at);

@@ -339,6 +339,15 @@ test("what a phone played before it knew the time is in the hours of its year, a
   expect(body).not.toContain("?year=1968");
 });
 
+test("the links from year to year lead to those of three digits too", async () => {
+  const first = Date.parse("0998-06-01T00:10:00Z");
+  await upload("phone", [600, { episode_url: url("a"), started: 0, sent_at: first }]);
+  const [, earlier = ""] =
+    /href="(\/listening\/year\?year=999)"/.exec((await browser.open("/listening/year?year=1000")).body) ?? [];
+  const [, before = ""] = /href="(\/listening\/year\?year=998)"/.exec((await browser.open(earlier)).body) ?? [];
+  expect(textOf((await browser.open(before)).body)).toContain("10 min in 998");
+});
+
 test("all plays are downloaded as CSV and JSON, and are in the account's file", async () => {
   const sent_at = server.clock.now();
   await upload(
