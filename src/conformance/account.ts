@@ -46,6 +46,8 @@ const isRefusal = (status: number) => status === 401 || status === 403;
 /** The list of the account, by one of the protocols. */
 interface List {
   readSubscribed(): Promise<{ feed_url: string; remove(): Promise<unknown> }[]>;
+  /** Waits for removals that take a while. @throws Failure if one is not done in time */
+  settle?(): Promise<void>;
   /** Uploads no changes: with credentials that may only read, every check that writes would fail. */
   uploadNothing(): Promise<Answer>;
 }
@@ -53,16 +55,20 @@ interface List {
 function openList(prober: Prober, protocol: Protocol): List {
   if (protocol === "openpodcast") {
     const { removable, patch, request, deleted } = openPodcast(prober);
+    const accepted: string[] = [];
     return {
       async readSubscribed() {
         return (await removable()).map(({ feed_url, guid }) => {
           const remove = async () => {
             if ((await patch(guid, { is_subscribed: false })).status < 300) return;
             const { status } = await request("DELETE", `/subscriptions/${guid}`);
-            if (status < 300) await deleted({ guid, id: undefined });
+            if (status < 300) accepted.push(guid);
           };
           return { feed_url, remove };
         });
+      },
+      async settle() {
+        for (const guid of accepted) await deleted({ guid, id: undefined });
       },
       uploadNothing: () => request("POST", "/subscriptions", { body: { subscriptions: [] } }),
     };
@@ -103,8 +109,12 @@ export async function removeLeft(prober: Prober, protocol: Protocol): Promise<nu
         feed_url.toLowerCase().includes(`conformance.example/${prober.id}-`),
       );
     const found = await findLeft();
-    for (const { remove } of found) await remove();
-    left = found.length === 0 ? 0 : (await findLeft()).length;
+    try {
+      for (const { remove } of found) await remove();
+      await list.settle?.();
+    } finally {
+      left = found.length === 0 ? 0 : (await findLeft()).length;
+    }
   });
   await prober.end();
   return left;

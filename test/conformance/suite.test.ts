@@ -209,12 +209,15 @@ describe("podkeep conformance", () => {
     const spoiling = (send: Send) =>
       answers({ ...LIST, method: "GET" }, spoil)(answers({ ...LIST, method: "POST" }, spoilAdded)(send));
     const refuses = (method: string) => instead({ path: /./, method }, () => new Response("", { status: 500 }));
+    const accept = () => Response.json({ deletion_id: 1, message: "Soon" }, { status: 202 });
     const deleting = (send: Send) => spoiling(refuses("PATCH")(send));
     const keeping = (send: Send) => deleting(refuses("DELETE")(send));
+    const waiting = (send: Send) => deleting(instead({ path: /./, method: "DELETE" }, accept)(send));
     for (const [change, left] of [
       [spoiling, 0],
       [deleting, 0],
       [keeping, 1],
+      [waiting, 1],
     ] as const) {
       const { target, close } = await openTarget(change);
       const run = await runChecks(target, NEW);
