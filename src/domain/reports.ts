@@ -110,6 +110,30 @@ export function hear(report: Report, known: Known): Heard {
 }
 
 /**
+ * What an app holds that echoes at once, and uploads: it has applied what its last GET sent, and echoes that later if it
+ * gets no response.
+ * @param listings without those of the upload
+ */
+export function holdsReceived(
+  last: SyncPosition,
+  listings: readonly Listing[],
+  { holdings, spellings, clock }: Pick<Known, "holdings" | "spellings" | "clock">,
+): Holding[] {
+  return listings.flatMap((listing) => {
+    const { feed } = listing;
+    const holding = holdings.get(feed);
+    const isSent = listing.changed > last.start && listing.changed <= endOf(last.given);
+    if (!isSent || listing.state === "left" || isOwn(listing, holding)) return [];
+    const feed_url = heldUrl(listing, holding, spellings);
+    return { ...UNREPORTED, ...holding, feed, feed_url, reported: isListed(listing), reported_at: clock };
+  });
+}
+
+/** Whether an upload says that what the last GET sent was applied. From nothing, the app reports all that it holds. */
+export const saysReceived = (last: SyncPosition | null, { echoes }: Habits): last is SyncPosition =>
+  echoes === "at once" && last !== null && last.since > 0;
+
+/**
  * What is kept of a report once the upload is carried out.
  * @param holding after all reports
  * @param listing the feed as it is now

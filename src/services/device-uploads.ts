@@ -1,9 +1,18 @@
 // Uploads of devices: what they report, and what that changes.
 import { WaitingLimit } from "../db/waiting-limit.ts";
-import { type Holding, type Holdings, isOwn, type Listing } from "../domain/device-list.ts";
-import { type FeedUrl, readFeedUrl } from "../domain/feed-url.ts";
+import { currentListing, type Holding, type Holdings, isOwn, type Listing } from "../domain/device-list.ts";
+import { type FeedUrl, hashFeedUrl, readFeedUrl } from "../domain/feed-url.ts";
 import { type Habits, NO_HABITS } from "../domain/habits.ts";
-import { hear, type Known, newlyHeld, type Report, reportsOf, settle } from "../domain/reports.ts";
+import {
+  hear,
+  holdsReceived,
+  type Known,
+  newlyHeld,
+  type Report,
+  reportsOf,
+  saysReceived,
+  settle,
+} from "../domain/reports.ts";
 import { addFeed, changeSubscribed } from "../domain/subscription-rules.ts";
 import { givenToUnknown, type Millis, type Seconds } from "../domain/sync-window.ts";
 import { textKeysFor } from "../domain/text-keys.ts";
@@ -11,9 +20,10 @@ import { parseUrl } from "../domain/url.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { Slots } from "../slots.ts";
+import { listChangedAfter } from "../store/change-feed.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findGuids } from "../store/guids.ts";
-import { listHoldings } from "../store/holdings.ts";
+import { findHoldings, listHoldings } from "../store/holdings.ts";
 import { rowsOf } from "../store/rows.ts";
 import { saveSpellings } from "../store/spellings.ts";
 import { filterInTurns, mapInTurns } from "../turns.ts";
@@ -21,7 +31,7 @@ import type { Actor } from "./actor.ts";
 import { ClientCursor } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
-import { holdingsIn, keepHoldings } from "./device-list.ts";
+import { holdingsIn, keepHoldings, readSpellings } from "./device-list.ts";
 import { renewForClient } from "./episode-set.ts";
 import { findMeant } from "./meant-feeds.ts";
 import { inParts } from "./parts.ts";
@@ -146,6 +156,7 @@ async function applyInParts(
     const cursor = await beginCursor(user);
     const [first = [], ...rest] = read?.parts ?? (await readParts(user));
     const began = read?.began ?? (rest.length > 0 ? begin(user) : user.clock());
+    await keepReceived(user, cursor, habits, [first, ...rest].flat());
     return applyPart(context, user, { cursor, habits, rest, later: null, began, clock: 0 }, first);
   });
   for (const part of begun.rest) {
@@ -157,6 +168,22 @@ async function applyInParts(
   }
   // Not 0: an app that was forgotten since its GET would start from nothing, and report again what was removed elsewhere.
   return begun.cursor.last?.given ?? givenToUnknown(begun.clock);
+}
+
+/** Keeps that a client has received what its last GET sent, if the upload says so. */
+async function keepReceived(user: UserTx, cursor: ClientCursor, habits: Habits, reports: Report[]): Promise<void> {
+  const { tx, user_id } = user;
+  const { client, last } = cursor;
+  if (!client || !saysReceived(last, habits)) return;
+  const reported = new Set(reports.map(({ feed }) => feed));
+  const rows = await listChangedAfter(tx, { user_id, start: last.start });
+  const changed = await mapInTurns(rows, (row) => currentListing(hashFeedUrl(row.feed_url), row));
+  const listings = changed.filter(({ feed }) => !reported.has(feed));
+  if (listings.length === 0) return;
+  const feeds = listings.map(({ feed }) => feed);
+  const holdings = holdingsIn(await findHoldings(tx, { user_id, client: client.id }, rowsOf("feed", feeds)));
+  const spellings = await readSpellings(tx, user_id, cursor, feeds);
+  await keepHoldings(user, client, holdsReceived(last, listings, { holdings, spellings, clock: user.clock() }));
 }
 
 const readFeedUrls = async (urls: string[]): Promise<FeedUrl[]> =>

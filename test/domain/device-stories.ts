@@ -8,6 +8,8 @@ const luck: Luck = { lost: null, full: false };
 const sync = (device: number, ...between: Step[]): Step => ({ do: "sync", device, luck, between });
 /** A sync whose upload never arrives. */
 const unsent = (device: number): Step => ({ do: "sync", device, luck: { lost: "upload", full: false }, between: [] });
+/** A sync whose upload is not answered. */
+const unanswered = (device: number): Step => ({ do: "sync", device, luck: { lost: "post", full: false }, between: [] });
 const write = (feed: number, on: boolean): Step => ({ do: "write", feed, on, spelling: 0 });
 const tap = (device: number, feed: number, quick = true): Step => ({ do: "tap", device, feed, spelling: 0, quick });
 const move = (feed: number, to: number): Step => ({ do: "move", feed, to, spelling: 0 });
@@ -26,6 +28,15 @@ const backUp: Step = { do: "backup", device: 0 };
 const duringSync = [sync(0, wait(1000), write(1, true), wait(5000)), backUp, wait(5000), sync(0)];
 const afterSync = [sync(0), backUp, wait(5000), write(1, true), sync(0)];
 
+/** AntennaPod receives a removal, and uploads without a response; somebody adds the feed again. */
+const removedUnanswered = (kind: "antennapod" | "nextcloud"): World => ({
+  devices: kept(kind, "kasts", "kasts"),
+  steps: [
+    ...[write(2, true), write(0, true), sync(0), wait(5000), write(0, false), tap(0, 1), unanswered(0), wait(5000)],
+    ...[write(0, true), sync(0)],
+  ],
+});
+
 /** gPodder accepts a feed, which somebody removes before it says so, and adds again. */
 const acceptedBefore = (step: Step): World => ({
   devices: kept("gpodder", "antennapod", "antennapod"),
@@ -33,6 +44,10 @@ const acceptedBefore = (step: Step): World => ({
 });
 
 export const STORIES: Record<string, World> = {
+  "what AntennaPod echoes of the response before an upload without one decides nothing":
+    removedUnanswered("antennapod"),
+  "what AntennaPod with Nextcloud echoes of the response before an upload without one decides nothing":
+    removedUnanswered("nextcloud"),
   "what gPodder accepted before it got a new token decides nothing": acceptedBefore({
     do: "renew",
     device: 0,

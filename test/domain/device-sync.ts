@@ -9,7 +9,15 @@ import {
   repeat,
 } from "../../src/domain/device-list.ts";
 import type { Habits } from "../../src/domain/habits.ts";
-import { addedIn, hear, type Report, reportsOf, settle } from "../../src/domain/reports.ts";
+import {
+  addedIn,
+  hear,
+  holdsReceived,
+  type Report,
+  reportsOf,
+  saysReceived,
+  settle,
+} from "../../src/domain/reports.ts";
 import { type FormerSpelling, inOtherScheme, spell, writeFor } from "../../src/domain/spellings.ts";
 import {
   givenToUnknown,
@@ -32,6 +40,7 @@ export const RULES = {
   knowledgeOf,
   settle,
   repeat,
+  holdsReceived,
   /** Whether former URLs of subscriptions are sent. */
   sendsLeft: true,
   /** Whether clients keep the spelling that they received when the subscription takes another one. */
@@ -428,6 +437,12 @@ export class Server implements SyncServer {
     for (const { feed } of reports) {
       const id = this.feeds.get(feed)?.subscription.id;
       if (id !== undefined && past?.ids.has(id) && !wasListed.has(feed)) wasListed.set(feed, false);
+    }
+    if (saysReceived(last, habits)) {
+      const others = [...this.feeds.keys()].filter((feed) => !reports.some((one) => one.feed === feed));
+      const changed = others.flatMap((feed) => this.listing(feed) ?? []);
+      const known = { holdings, spellings: this.spellingsOf(client), clock: this.clock };
+      for (const one of this.rules.holdsReceived(last, changed, known)) holdings.set(one.feed, one);
     }
     const leadsTo = (feed: string) => this.find(feed)?.id;
     const added = addedIn(reports, leadsTo);

@@ -287,6 +287,8 @@ export async function play(
   const unknown = new Map<Device, { restored: boolean }>();
   /** What gPodder posted back when it did, and may count as its user's change. */
   const doubtful = new Map<Device, string[]>();
+  /** What AntennaPod echoes of a response that the server knows it received: its upload arrived. */
+  const received = new Map<Device, Set<string>>();
   /** Devices whose app was installed again, and has not synced since. */
   const reinstalled = new Set<Device>();
   // What two devices with one id hold is kept as one: in one spelling.
@@ -330,12 +332,15 @@ export async function play(
       luck?.full || one.since === 0
         ? [...one.urls].filter((held) => !one.added.has(held) || one.notTapped.has(held))
         : [];
-    const before = [...one.overridden, ...(doubtful.get(one) ?? [])];
+    const echoes = received.get(one) ?? new Set();
+    const before = [...one.overridden, ...(doubtful.get(one) ?? [])].filter((held) => !echoes.has(held));
+    const queued = new Set(one.notTapped);
+    const isFull = luck?.full || one.since === 0;
     const arrived = await one.sync(luck, async () => {
       const listed = one.kind === "kasts" ? await server.subscribed() : null;
       await during();
       // An app that keeps its own change although it was told otherwise decides nothing new.
-      decisions.disturb(one.overridden);
+      decisions.disturb(one.overridden.filter((held) => !echoes.has(held)));
       // Kasts uploads what was on the list, in this spelling, too: that decides nothing against what changed since.
       const isListed = (held: string) => one.received(listed?.get(feedOf(held)) ?? "") === held;
       decisions.disturb(whole.filter((held) => !isListed(held) || !decisions.changedSince(counts, held)));
@@ -351,7 +356,8 @@ export async function play(
     // Posting back is no change, but may undo one that was made since the GET, or the user's own before.
     // What AntennaPod Desktop echoes, it received just before: that undoes nothing, if the server knows it did.
     const mayUndo = one.kind !== "desktop" || unknown.has(one);
-    const undoes = (posted: string) => before.includes(posted) || (mayUndo && decisions.changedSince(counts, posted));
+    const undoes = (posted: string) =>
+      before.includes(posted) || (mayUndo && !echoes.has(posted) && decisions.changedSince(counts, posted));
     decisions.disturb(one.postedBack.filter(undoes));
     // A known limit: nothing says whether gPodder's user reversed what it reported, or accepted that.
     const forgotten = unknown.get(one);
@@ -359,6 +365,10 @@ export async function play(
     const mayCount = (posted: string) => forgotten?.restored || (forgotten && before.includes(posted));
     doubtful.set(one, one.reversed.filter(mayCount));
     decisions.disturb(doubtful.get(one) ?? []);
+    if (!luck?.lost) received.delete(one);
+    else if (luck.lost === "post" && !isFull) {
+      received.set(one, new Set([...echoes, ...[...one.notTapped].filter((held) => !queued.has(held))]));
+    }
     if (luck?.lost === "upload") for (const unsent of one.postedBack) decisions.begin(one, unsent);
     if (!luck?.lost) await others?.syncPlaces(one, lost);
   };
@@ -394,6 +404,7 @@ export async function play(
     if (one.do === "restore server") {
       decisions.disturb(ALL);
       for (const device of devices) unknown.set(device, { restored: true });
+      received.clear();
       await server.restoreServer();
       return;
     }
@@ -411,6 +422,8 @@ export async function play(
     const on = devices[one.device];
     // No taps while the app syncs.
     if (!on || (on === busy && one.do !== "forget")) return;
+    if (one.do !== "tap" && one.do !== "sync" && one.do !== "listen") received.delete(on);
+    else if (one.do === "tap") received.get(on)?.delete(on.holds(feedOf(url(one.feed, 0))) ?? "");
     if (one.do === "tap") {
       const held = on.holds(feedOf(url(one.feed, 0)));
       // A known limit.
