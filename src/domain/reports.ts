@@ -123,7 +123,9 @@ export function holdsReceived(
     const { feed } = listing;
     const holding = holdings.get(feed);
     const isSent = listing.changed > last.start && listing.changed <= endOf(last.given);
-    if (!isSent || listing.state === "left" || isOwn(listing, holding)) return [];
+    // By an earlier upload.
+    const isKept = holding?.reported === isListed(listing) && (holding.reported_at ?? 0) > listing.changed;
+    if (!isSent || listing.state === "left" || isOwn(listing, holding) || isKept) return [];
     const feed_url = heldUrl(listing, holding, spellings);
     return { ...UNREPORTED, ...holding, feed, feed_url, reported: isListed(listing), reported_at: clock };
   });

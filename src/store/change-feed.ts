@@ -33,7 +33,8 @@ export const listChanged = (tx: Tx, { user_id, ...p }: Owner & { from: number; l
     p.limit,
   );
 
-const listAfter = statement((db, p: Owner & { after: number; limit: number }) =>
+/** A page of the subscriptions that changed after `after`, oldest change first. */
+export const listAfter = statement((db, p: Owner & { after: number; limit: number }) =>
   db
     .selectFrom("subscriptions")
     .select(["feed_url", "is_subscribed", "subscription_changed", "deleted", "changed_at"])
