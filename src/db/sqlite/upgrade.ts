@@ -54,8 +54,8 @@ export function isPending(sqlite: Sqlite, { file, migrate: migrating, copying }:
 
 /**
  * Brings the file to this program's schema, after a backup.
- * @throws DomainError "config" if it is damaged, the disk has no room, or the migration fails, "unavailable" if no backup can be
- * made for another reason; then it stays as it was
+ * @throws DomainError "config" if it is damaged, the migration fails, or a server has no room for it, "unavailable" if no
+ * backup can be made; then it stays as it was
  */
 export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Promise<void> {
   const { file, busy_timeout, use, backup_dir } = options;
@@ -82,7 +82,7 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
     if (migration) options.migrated?.(migration);
   } catch (error) {
     if (sqlite.inTransaction) sqlite.run("rollback");
-    throw isDiskFull(error) && !(error instanceof DomainError) ? noRoom(`${file} can't be migrated`, error) : error;
+    throw use === "server" && backup_dir !== null && isDiskFull(error) ? noRoom(file, error) : error;
   } finally {
     sqlite.run("pragma foreign_keys = on");
     unlock?.();
@@ -126,11 +126,12 @@ async function backUpBefore(file: string, backup_dir: string): Promise<string> {
     copyDatabase(file, to, `${to}.partial`);
     return to;
   } catch (error) {
-    if (isDiskFull(error)) throw noRoom("No migration without a backup", error);
     throw new DomainError("unavailable", `No migration without a backup: ${reasonOf(error)}`, { cause: error });
   }
 }
 
 /** An error after which systemd doesn't try again: each time, the backup would be written before the disk is full. */
-const noRoom = (what: string, error: unknown) =>
-  new DomainError("config", `${what}: ${reasonOf(error)}. Free some space, and start again`, { cause: error });
+function noRoom(file: string, error: unknown): DomainError {
+  const what = error instanceof DomainError ? error.message : `${file} can't be migrated: ${reasonOf(error)}`;
+  return new DomainError("config", `${what}. Free some space, and start again`, { cause: error });
+}
