@@ -71,18 +71,19 @@ function createTables(database: Database, version: Version): void {
   }
 }
 
-/** Inserts a row, without the columns that this version lacks. */
-function insertRow(database: Database, table: string, row: Record<string, string | number | null>): void {
-  const present = new Set(
+/** Makes a function that inserts a row, without the columns that this version lacks. */
+function inserterOf(database: Database) {
+  const columnsOf = new Map<string, Set<string>>();
+  for (const table of Object.keys(COLUMNS)) {
+    const columns = database.query<{ name: string }, []>(`pragma table_info(${table})`).all();
+    columnsOf.set(table, new Set(columns.map(({ name }) => name)));
+  }
+  return (table: keyof typeof COLUMNS, row: Record<string, string | number | null>) => {
+    const columns = Object.keys(row).filter((column) => columnsOf.get(table)?.has(column));
     database
-      .query<{ name: string }, []>(`pragma table_info(${table})`)
-      .all()
-      .map((one) => one.name),
-  );
-  const columns = Object.keys(row).filter((column) => present.has(column));
-  database
-    .query(`insert into ${table} (${columns.join(", ")}) values (${columns.map(() => "?").join(", ")})`)
-    .run(...columns.map((column) => row[column] ?? null));
+      .query(`insert into ${table} (${columns.join(", ")}) values (${columns.map(() => "?").join(", ")})`)
+      .run(...columns.map((column) => row[column] ?? null));
+  };
 }
 
 /** Writes a database; `change` does more to it. */
@@ -97,18 +98,19 @@ export function writeAntennaPod(
   database.run("pragma journal_mode = wal");
   database.run(`pragma user_version = ${USER_VERSION[version]}`);
   createTables(database, version);
+  const insertRow = inserterOf(database);
   const insert = database.transaction(() => {
     for (const { url: download_url, custom_title = null, state = 0, ...feed } of feeds) {
-      insertRow(database, "Feeds", { ...feed, custom_title, download_url, state });
+      insertRow("Feeds", { ...feed, custom_title, download_url, state });
     }
     for (const [index, episode] of episodes.entries()) {
       const { feed, guid, url, read = 0, position = 0, duration = 0, played_at = 0, played_duration = 0 } = episode;
       const id = index + 1;
-      insertRow(database, "FeedItems", { id, title: `Episode ${index}`, read, feed, item_identifier: guid });
+      insertRow("FeedItems", { id, title: `Episode ${index}`, read, feed, item_identifier: guid });
       const media = { feeditem: id, duration, download_url: url, position, played_duration };
       // AntennaPod 1.4 has one time only.
       const time = version === "1.4" ? { playback_completion_date: played_at } : { last_played_time: played_at };
-      insertRow(database, "FeedMedia", { ...media, ...time });
+      insertRow("FeedMedia", { ...media, ...time });
     }
   });
   insert();

@@ -331,9 +331,12 @@ const database: Attack = {
   async run(target) {
     const folder = mkdtempSync(join(tmpdir(), "podkeep-attack-"));
     const file = join(folder, "AntennaPod.db");
+    const feed_url = "https://a.test/";
     const guid = "\u4e01".repeat(140);
     const episodes = Array.from({ length: 49_000 }, (_, n) => ({ feed: 1, guid, url: `https://a.test/${n}`, read: 1 }));
-    writeAntennaPod(file, [{ id: 1, url: "https://a.test/", title: "" }], episodes);
+    writeAntennaPod(file, [{ id: 1, url: feed_url, title: "" }], episodes);
+    // Plays of a feed that is in no list are looked for in all podcasts, and earlier attacks have left thousands.
+    await send(target, target.tokens[0] ?? "", "POST", "/v1/subscriptions", { subscriptions: [{ feed_url }] });
     const form = new FormData();
     form.set("file", new File([readFileSync(file)], "x"));
     rmSync(folder, { recursive: true });
@@ -408,18 +411,16 @@ const feeds: Attack = {
   async run(target) {
     const [token = ""] = target.tokens;
     const feeds = sameHash(5000, "https://a.example/");
-    const paths = ["phone", "tablet"].map((device) => `/api/2/subscriptions/${target.user}/${device}.json`);
+    const pathOf = (device: string) => `/api/2/subscriptions/${target.user}/${device}.json`;
     for (const body of [
       { add: feeds, remove: [] },
       { add: [], remove: feeds },
     ]) {
-      const { status } = await send(target, token, "POST", `${paths[0]}`, body);
-      requireThat(status === 200, `${paths[0]} is ${status}`);
-      for (const path of paths) {
-        // AntennaPod skips what is similar to another feed of the response.
-        const read = await send(target, token, "GET", `${path}?since=1`, undefined, "AntennaPod/3.5.0");
-        requireThat(read.status === 200, `${path} is ${read.status}`);
-      }
+      const { status } = await send(target, token, "POST", pathOf("phone"), body);
+      requireThat(status === 200, `the upload is ${status}`);
+      // AntennaPod skips what is similar to another feed of the response.
+      const read = await send(target, token, "GET", `${pathOf("tablet")}?since=1`, undefined, "AntennaPod/3.5.0");
+      requireThat(read.status === 200, `the list is ${read.status}`);
     }
   },
 };
