@@ -68,9 +68,9 @@ export async function readMoving(lines: AsyncIterable<Uint8Array>, limits: Movin
       await giveTurn();
     }
     rest = part.subarray(start);
-    if (rest.length > LONGEST_LINE) throw changed();
+    if (rest.length > LONGEST_LINE) throw changedOnTheWay();
   }
-  if (rest.length > 0) throw changed();
+  if (rest.length > 0) throw changedOnTheWay();
   return moving;
 }
 
@@ -78,11 +78,13 @@ function requireFew(count: number, most: number, what: string): void {
   if (count > most) throw new DomainError("too_large", `There are more than ${most} ${what}`);
 }
 
-const changed = () => new DomainError("invalid", "What moves in was changed on the way: upload the file again");
+/** The error for lines that the page gave out, and that somebody has changed since. */
+export const changedOnTheWay = () =>
+  new DomainError("invalid", "What moves in was changed on the way: upload the file again");
 
 function addLine(moving: Moving, text: string): void {
   const { data } = Line.safeParse(text.length > LONGEST_LINE ? null : parseJson(text));
-  if (!data) throw changed();
+  if (!data) throw changedOnTheWay();
   const [name, value] = data;
   if (name === "source") moving.source = value;
   else if (name === "feeds") moving.feeds.push(value);

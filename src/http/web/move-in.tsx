@@ -6,9 +6,9 @@ import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import type { Moving } from "../../domain/moving-in.ts";
-import { DomainError, isRefusal } from "../../errors.ts";
+import { isRefusal } from "../../errors.ts";
 import { readMovingFile } from "../../moving/file.ts";
-import { type MovingLimits, readMoving, writeMoving } from "../../moving/lines.ts";
+import { changedOnTheWay, type MovingLimits, readMoving, writeMoving } from "../../moving/lines.ts";
 import { MOST_DEVICES } from "../../services/devices.ts";
 import { moveIn } from "../../services/moving-in.ts";
 import type { HttpEnv } from "../env.ts";
@@ -79,7 +79,7 @@ async function* unpack(data: string): AsyncGenerator<Uint8Array> {
   try {
     yield* unpacked;
   } catch {
-    throw new DomainError("invalid", "What moves in was changed on the way: upload the file again");
+    throw changedOnTheWay();
   }
 }
 
