@@ -77,26 +77,25 @@ async function readFirst(c: Context<HttpEnv>, reading: Promise<Uint8Array>): Pro
   await reading;
 }
 
-const limitForm =
-  (max: number): MiddlewareHandler<HttpEnv> =>
+/** Runs before the route if the request has a body. */
+const withBody =
+  (read: (c: Context<HttpEnv>) => Promise<void>): MiddlewareHandler<HttpEnv> =>
   async (c, next) => {
-    if (c.req.raw.body) await readFirst(c, readBody(c, max, "form"));
+    if (c.req.raw.body) await read(c);
     await next();
   };
 
+const limitForm = (max: number) => withBody((c) => readFirst(c, readBody(c, max, "form")));
+
 /** Reads a form with a file, of which parseBody() keeps a copy. */
-const readFile =
-  (read: (c: Context<HttpEnv>) => Promise<Uint8Array>): MiddlewareHandler<HttpEnv> =>
-  async (c, next) => {
-    if (c.req.raw.body) {
-      const form = await read(c).catch(nameOtherWay);
-      requireFewFields(c, form);
-      await readFirst(c, Promise.resolve(form));
-      await readFields(c);
-      free(form);
-    }
-    await next();
-  };
+const readFile = (read: (c: Context<HttpEnv>) => Promise<Uint8Array>) =>
+  withBody(async (c) => {
+    const form = await read(c).catch(nameOtherWay);
+    requireFewFields(c, form);
+    await readFirst(c, Promise.resolve(form));
+    await readFields(c);
+    free(form);
+  });
 
 /** Says of a file that is too large how it can be read. */
 function nameOtherWay(error: unknown): never {
