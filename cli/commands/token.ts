@@ -130,7 +130,7 @@ async function list(user: string | undefined, _options: unknown, command: Comman
     rows: await listTokens(app, user),
     now: app.clock.now(),
   }));
-  const tokens = rows.map((row) => ({
+  const describe = (row: (typeof rows)[number]) => ({
     id: row.id,
     user: row.user,
     label: row.label,
@@ -139,15 +139,14 @@ async function list(user: string | undefined, _options: unknown, command: Comman
     expires: formatTime(row.expires_at),
     last_used: formatTime(row.last_used_at),
     state: stateOf(row, now),
-  }));
-  await printResult(command, tokens, () =>
+  });
+  await printResult(command, rows.map(describe), () =>
     layTable(
       ["ID", "USER", "LABEL", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "STATE"],
-      tokens.map((one, index) =>
-        Object.values({ ...one, last_used: formatPast(rows[index]?.last_used_at ?? null, now) }).map(
-          (value) => value || "-",
-        ),
-      ),
+      rows.map((row) => {
+        const shown = { ...describe(row), last_used: formatPast(row.last_used_at, now) };
+        return Object.values(shown).map((value) => value || "-");
+      }),
       `No tokens: podkeep token issue ${user ?? "USER"} --label APP creates one`,
       { shorten: toDay },
     ),
