@@ -164,6 +164,17 @@ describe("writes that share a commit", () => {
         while (performance.now() < end);
       }, large);
     const change = () => server.app.database.write(async () => {}, other);
+    /** The next part, after as many as make the request a large one. */
+    const beginNext = async () => {
+      await part();
+      await part();
+      parts = [];
+      const next = { isDone: false, end: part() };
+      next.end.then(() => {
+        next.isDone = true;
+      });
+      return next;
+    };
 
     // The second way, each part is undone first, because it is too long to come after others.
     test.each([
@@ -180,15 +191,9 @@ describe("writes that share a commit", () => {
     });
 
     test("take turns with changes of other users that are too long to share a commit", async () => {
-      await part();
-      await part();
-      parts = [];
-      let isDone = false;
-      const next = part().then(() => {
-        isDone = true;
-      });
+      const next = await beginNext();
       const write = async (user: number) => {
-        for (let n = 0; n < 10 && !isDone; n++) {
+        for (let n = 0; n < 10 && !next.isDone; n++) {
           await server.app.database.write(async (tx) => {
             for (let n = 0; n < 100; n++) await countUsers(tx, {});
           }, user);
@@ -196,20 +201,14 @@ describe("writes that share a commit", () => {
         }
       };
       const written: number[] = [];
-      await Promise.all([next, write(other), write(other + 1)]);
+      await Promise.all([next.end, write(other), write(other + 1)]);
       expect(written.length).toBeLessThan(6);
     });
 
     test("don't keep the next part waiting for ever", async () => {
-      await part();
-      await part();
-      parts = [];
-      let isDone = false;
-      const next = part().then(() => {
-        isDone = true;
-      });
-      while (!isDone) await change();
-      await next;
+      const next = await beginNext();
+      while (!next.isDone) await change();
+      await next.end;
       expect(parts).toEqual(["begun"]);
     });
   });
