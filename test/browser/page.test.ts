@@ -102,6 +102,14 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
       ...(body && { body: JSON.stringify(body) }),
     });
 
+  /** Two apps add a podcast each. */
+  async function addByTwoApps(): Promise<void> {
+    for (const label of ["laptop", "phone"]) {
+      const { token } = (await program.run(["token", "issue", "ann", "--label", label, "--json"])).json;
+      await request(token, "POST", "/subscriptions", { subscriptions: [{ feed_url: `https://${label}.example/` }] });
+    }
+  }
+
   /** An app removes all podcasts. */
   async function wipe(): Promise<void> {
     const { token } = (await program.run(["token", "issue", "ann", "--label", "phone", "--json"])).json;
@@ -603,10 +611,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
 
   test("with the keyboard the history can be filtered by any app, not only by the next one", async () => {
     const page = await signIn();
-    for (const label of ["laptop", "phone"]) {
-      const { token } = (await program.run(["token", "issue", "ann", "--label", label, "--json"])).json;
-      await request(token, "POST", "/subscriptions", { subscriptions: [{ feed_url: `https://${label}.example/` }] });
-    }
+    await addByTwoApps();
     await page.goto("/history");
     await page.waitForLoadState();
     const asked: string[] = [];
@@ -622,10 +627,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
 
   test("after the Back button the history's filter says what is shown", async () => {
     const page = await signIn();
-    for (const label of ["laptop", "phone"]) {
-      const { token } = (await program.run(["token", "issue", "ann", "--label", label, "--json"])).json;
-      await request(token, "POST", "/subscriptions", { subscriptions: [{ feed_url: `https://${label}.example/` }] });
-    }
+    await addByTwoApps();
     await page.goto("/history");
     const [groups, filter] = [page.locator("summary .title"), page.getByLabel("Changes by")];
     await filter.selectOption("phone");
