@@ -3,6 +3,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { CAN_MOUNT, mountDisk, remount, unmountDisks } from "../support/disk.ts";
+import { readOlderDatabase } from "../support/older-database.ts";
 import { PATIENCE, until } from "../support/patience.ts";
 import { SEED } from "../support/seed.ts";
 import { install, installOn, type Server } from "../support/start-server.ts";
@@ -307,8 +308,7 @@ test.skipIf(!CAN_MOUNT).each([
 ])(
   "a disk with no room %s leaves an older database as it was, and the server doesn't try again by itself",
   async (_, sizes, reason) => {
-    const older = Bun.file(join(import.meta.dir, "..", "upgrades", "0020_episode_pages.db.gz"));
-    const bytes = Bun.gunzipSync(await older.bytes());
+    const bytes = await readOlderDatabase("0020_episode_pages");
     const folder = mountDisk(`size=${Math.floor((sizes * bytes.length) / 1024)}k`);
     const podkeep = installOn(folder);
     await Bun.write(podkeep.database, bytes);

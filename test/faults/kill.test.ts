@@ -1,7 +1,7 @@
 // kill -9 at any moment, then a restart: no acknowledged write is lost (P6, P7).
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { readOlderDatabase } from "../support/older-database.ts";
 import { PATIENCE, until } from "../support/patience.ts";
 import { SEED } from "../support/seed.ts";
 import { type Installation, install } from "../support/start-server.ts";
@@ -88,8 +88,7 @@ test.skipIf(!CAN_TRACE)(
   "what a server leaves that is killed after a migration, while it makes the pages small, is gone after the next one",
   async () => {
     const podkeep = install();
-    const older = join(import.meta.dir, "..", "upgrades", "0019_episode_titles.db.gz");
-    await Bun.write(podkeep.database, Bun.gunzipSync(await Bun.file(older).bytes()));
+    await Bun.write(podkeep.database, await readOlderDatabase("0019_episode_titles"));
     const journal = `${podkeep.database}-journal`;
     const { argv, env } = await podkeep.command(["serve", "--port", "0"]);
     // Before the journal gets its header, without which SQLite neither uses nor removes it.

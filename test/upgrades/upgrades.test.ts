@@ -24,6 +24,7 @@ import { copy } from "../../src/services/transfer.ts";
 import { createUser, requireUser } from "../../src/services/users.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { databaseFile, sharedPostgres } from "../support/database.ts";
+import { readOlderDatabase } from "../support/older-database.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { playOf } from "../support/play.ts";
 import { ask, askAsApp, askAsDraft } from "./story.ts";
@@ -47,9 +48,6 @@ const recorded = readdirSync(import.meta.dirname)
   .filter((name) => name.endsWith(".db.gz"))
   .map((name) => name.slice(0, -6));
 
-const unpack = async (version: string) =>
-  Bun.gunzipSync(await Bun.file(join(import.meta.dirname, `${version}.db.gz`)).bytes());
-
 test("the present schema version has a recorded database; `npm run record-schema` writes it", () => {
   expect(recorded).toContain(SCHEMA_VERSION);
 });
@@ -64,7 +62,7 @@ const remove = async () => {
 async function placeRecorded(version: string): Promise<void> {
   podkeep = await openTestApp({ open_podcast_draft: "on" });
   await podkeep.app.close();
-  await Bun.write(databaseFile(podkeep.app.config), await unpack(version));
+  await Bun.write(databaseFile(podkeep.app.config), await readOlderDatabase(version));
 }
 
 async function openRecorded(version: string): Promise<void> {
@@ -328,7 +326,7 @@ describe("0021_numbered_users", () => {
     sqlite.run("update users set clock = clock + 1");
     sqlite.close();
     const backup = join(podkeep.folder, "older.db");
-    await Bun.write(backup, await unpack("0020_episode_pages"));
+    await Bun.write(backup, await readOlderDatabase("0020_episode_pages"));
     await restoreBackup(podkeep.app.config, podkeep.clock, backup);
     const found = await podkeep.sql(`select users.id, name from history join users on users.id = history.user_id
       where history.actor_label = 'later'`);
@@ -420,7 +418,7 @@ async function createOld(name: string): Promise<string> {
     migrationLockTableName: `${MIGRATION_TABLE}_lock`,
   }).migrateToLatest();
   expect(error).toBeUndefined();
-  const file = Sqlite.deserialize(await unpack("0001_start"));
+  const file = Sqlite.deserialize(await readOlderDatabase("0001_start"));
   for (const table of ["users", "tokens", "subscriptions", "guids", "feeds", "deletions"]) {
     const all = file.query<Record<string, unknown>, []>(`select * from ${table}`).all() as Rows;
     await kysely.insertInto(table).values(all).execute();

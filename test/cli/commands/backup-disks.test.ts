@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, wr
 import { join } from "node:path";
 import { change } from "../../backups/backups.ts";
 import { CAN_MOUNT, mountDisk, remount, unmountDisks } from "../../support/disk.ts";
+import { readOlderDatabase } from "../../support/older-database.ts";
 import { openProgram } from "../../support/program.ts";
 
 if (!CAN_MOUNT) console.warn("SKIPPED: disks that are full or read-only need root, who may mount a tmpfs");
@@ -105,7 +106,6 @@ test.skipIf(!CAN_MOUNT)("without room to migrate an older backup, a restore says
   const data = join(disk, "data");
   await podkeep.run(["user", "create", "ann", "--data-dir", data]);
   const older = join(podkeep.folder, "older.db");
-  const recorded = join(import.meta.dir, "../../upgrades/0006_history.db.gz");
-  writeFileSync(older, Bun.gunzipSync(readFileSync(recorded)));
+  writeFileSync(older, await readOlderDatabase("0006_history"));
   expect(await restoreWithMoreRoom(older, data, 560)).toContain("Restored");
 });

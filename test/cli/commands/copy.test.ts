@@ -23,6 +23,7 @@ import { listDueLookups } from "../../../src/store/feed-lookups.ts";
 import { play } from "../../domain/episode-sync.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
+import { readOlderDatabase } from "../../support/older-database.ts";
 import { PATIENCE } from "../../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -240,8 +241,7 @@ test("a target with other data is refused and stays unchanged", async () => {
 test("a target of an older version is refused and is not migrated", async () => {
   const source = await open({});
   const file = newFile();
-  const recorded = await Bun.file(join(import.meta.dir, "../../upgrades/0020_episode_pages.db.gz")).bytes();
-  await Bun.write(file, Bun.gunzipSync(recorded));
+  await Bun.write(file, await readOlderDatabase("0020_episode_pages"));
   const message = `The target has schema version 0020_episode_pages, this program needs ${SCHEMA_VERSION}: run podkeep migrate`;
   await expect(move(locationOf(source), file)).rejects.toMatchObject({ code: "config", message });
   expect(new Sqlite(file).query("select max(name) as newest from podkeep_migration").get()).toEqual({

@@ -2,10 +2,10 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { createBackup } from "../../../src/backups/backups.ts";
 import { openTestApp, type TestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
+import { readOlderDatabase } from "../../support/older-database.ts";
 
 let podkeep: TestApp;
 afterEach(async () => {
@@ -27,8 +27,7 @@ async function placeOlder(): Promise<string> {
   podkeep = await openTestApp();
   await podkeep.app.close();
   const file = databaseFile(podkeep.app.config);
-  const older = join(import.meta.dir, "..", "..", "upgrades", "0019_episode_titles.db.gz");
-  await Bun.write(file, Bun.gunzipSync(await Bun.file(older).bytes()));
+  await Bun.write(file, await readOlderDatabase("0019_episode_titles"));
   expect(pageSizeOf(file)).toBe(4096);
   return file;
 }
