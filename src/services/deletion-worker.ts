@@ -12,7 +12,7 @@ import {
 } from "../store/deletions.ts";
 import { type Actor, actAsWorker } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { deleteEpisodesOf } from "./episode-set.ts";
+import { deleteEpisodesOf } from "./episode-moves.ts";
 import { transact } from "./transact.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 

@@ -31,7 +31,7 @@ import { ClientCursor, noteListRead } from "./client-cursor.ts";
 import { readStream } from "./client-stream.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
-import { renewForClient } from "./episode-set.ts";
+import { renewForClient } from "./episode-moves.ts";
 import type { UserTx } from "./transact.ts";
 
 interface FeedChanges {

@@ -32,7 +32,7 @@ import { ClientCursor } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { holdingsIn, keepHoldings, readSpellings } from "./device-list.ts";
-import { renewForClient } from "./episode-set.ts";
+import { renewForClient } from "./episode-moves.ts";
 import { findMeant } from "./meant-feeds.ts";
 import { inParts } from "./parts.ts";
 import { type LaterChanges, listingsIn, readKnown } from "./reported-feeds.ts";

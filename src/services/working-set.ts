@@ -16,7 +16,7 @@ import {
 } from "../store/subscriptions.ts";
 import { type Actor, writeActor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { followPodcasts } from "./episode-set.ts";
+import { followPodcasts } from "./episode-moves.ts";
 import { followEntities } from "./sync-entities.ts";
 import { rehearse, transact, type UserTx } from "./transact.ts";
 

@@ -4,7 +4,7 @@ import { actAsUser } from "../../src/services/actor.ts";
 import { listChanges } from "../../src/services/change-feed.ts";
 import { countFeeds } from "../../src/services/device-list.ts";
 import { readActions } from "../../src/services/episode-actions.ts";
-import { deleteEpisodesOf } from "../../src/services/episode-set.ts";
+import { deleteEpisodesOf } from "../../src/services/episode-moves.ts";
 import { listHistory } from "../../src/services/history.ts";
 import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { listEpisodePlays, listPlays, type PlayPosition, streamPlays } from "../../src/services/play-list.ts";
