@@ -11,15 +11,17 @@ import { refuseLost, requireBackups } from "./db/sqlite/lost.ts";
 import { DomainError } from "./errors.ts";
 import { type Logger, silentLogger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
+import type { BackgroundWorker } from "./services/background-worker.ts";
 import type { Context } from "./services/context.ts";
-import { DeletionWorker } from "./services/deletion-worker.ts";
+import { createDeletionWorker } from "./services/deletion-worker.ts";
 import { createPasswordChecker, type HashCost } from "./services/password-checker.ts";
 import { createRemovalWatch } from "./services/removal-watch.ts";
 
 export interface App extends Context {
   log: Logger;
   metrics: Metrics | undefined;
-  worker: DeletionWorker;
+  /** Carries out deletions. */
+  worker: BackgroundWorker;
   /** Waits for deletions and looks for mass removals in progress, then closes the database. */
   close(): Promise<void>;
 }
@@ -67,7 +69,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     sessions: new Map(),
     removals: createRemovalWatch({ database, clock }, log, metrics),
   };
-  const worker = new DeletionWorker(context, log);
+  const worker = createDeletionWorker(context, log);
   return {
     ...context,
     log,

@@ -11,6 +11,7 @@ import {
   type Requester,
 } from "../store/deletions.ts";
 import { type Actor, actAsWorker } from "./actor.ts";
+import { BackgroundWorker } from "./background-worker.ts";
 import type { Context } from "./context.ts";
 import { deleteEpisodesOf } from "./episode-moves.ts";
 import { transact } from "./transact.ts";
@@ -36,64 +37,24 @@ export function pauseAfter(attempts: number, { deletion_pause, deletion_pause_ma
   return Math.floor(Math.min(deletion_pause * 4 ** (attempts - 1), deletion_pause_max * (1 - CLOCK_MARGIN)));
 }
 
-/** Does nothing until it is started. Errors are logged, and the work is tried again. */
-export class DeletionWorker {
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #running: Promise<void> | null = null;
-  #wanted = false;
-  #started = false;
-  #stopped = false;
+/** Carries out deletions. Errors are logged, and the work is tried again. */
+export const createDeletionWorker = (context: Context, log: Logger): BackgroundWorker =>
+  new BackgroundWorker({
+    step: () => startDue(context, log),
+    pause: () => untilNext(context),
+    failed: (error) => {
+      log.error({ reason: messageOf(error) }, "deletions are delayed");
+      return context.config.deletion_poll;
+    },
+  });
 
-  constructor(
-    private readonly context: Context,
-    private readonly log: Logger,
-  ) {}
-
-  /** Carries out what is due now, and later what becomes due. */
-  start(): void {
-    this.#started = true;
-    this.wake();
-  }
-
-  /** Looks for due deletions now. */
-  wake(): void {
-    if (!this.#started || this.#stopped) return;
-    if (this.#running) {
-      this.#wanted = true;
-      return;
-    }
-    clearTimeout(this.#timer);
-    this.#running = this.drain()
-      .then(() => untilNext(this.context))
-      .catch((error) => {
-        this.log.error({ reason: messageOf(error) }, "deletions are delayed");
-        return this.context.config.deletion_poll;
-      })
-      .then((pause) => {
-        this.#running = null;
-        if (!this.#stopped) this.#timer = setTimeout(() => this.wake(), this.#wanted ? 0 : pause);
-      });
-  }
-
-  /** Carries out all that is due. @throws DomainError "unavailable" if the database can't be written */
-  async drain(): Promise<void> {
-    do {
-      this.#wanted = false;
-      while (!this.#stopped) {
-        const due = await findDue(this.context);
-        if (due.length === 0) break;
-        const done = await Promise.all(due.map((one) => attempt(this.context, this.log, one)));
-        if (!done.includes(true)) throw new DomainError("unavailable", "No deletion can be started now");
-      }
-    } while (this.#wanted);
-  }
-
-  /** Finishes the deletions in progress and starts no more. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#running;
-  }
+/** @returns whether any deletion was due @throws DomainError "unavailable" if the database can't be written */
+async function startDue(context: Context, log: Logger): Promise<boolean> {
+  const due = await findDue(context);
+  if (due.length === 0) return false;
+  const done = await Promise.all(due.map((one) => attempt(context, log, one)));
+  if (!done.includes(true)) throw new DomainError("unavailable", "No deletion can be started now");
+  return true;
 }
 
 async function untilNext({ database, clock, config }: Context): Promise<number> {
