@@ -14,6 +14,7 @@ import type { Metrics } from "./metrics.ts";
 import type { BackgroundWorker } from "./services/background-worker.ts";
 import type { Context } from "./services/context.ts";
 import { createDeletionWorker } from "./services/deletion-worker.ts";
+import { createEpisodeMover } from "./services/episode-mover.ts";
 import { createPasswordChecker, type HashCost } from "./services/password-checker.ts";
 import { createRemovalWatch } from "./services/removal-watch.ts";
 
@@ -22,7 +23,9 @@ export interface App extends Context {
   metrics: Metrics | undefined;
   /** Carries out deletions. */
   worker: BackgroundWorker;
-  /** Waits for deletions and looks for mass removals in progress, then closes the database. */
+  /** Moves episodes in parts. */
+  mover: BackgroundWorker;
+  /** Waits for deletions, moves and looks for mass removals in progress, then closes the database. */
   close(): Promise<void>;
 }
 
@@ -40,7 +43,7 @@ interface AppOptions {
 }
 
 /**
- * Opens the database and creates the app. The worker does nothing until it is started.
+ * Opens the database and creates the app. Its workers do nothing until they are started.
  * @throws DomainError "config" if the database can't be used, "conflict" if a server or restore uses it
  */
 export async function openApp(config: Config, options: AppOptions = {}): Promise<App> {
@@ -64,19 +67,22 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     ids: options.ids ?? systemIds,
     config,
     wakeWorker: () => worker.wake(),
+    wakeMover: () => mover.wake(),
     passwords: createPasswordChecker(clock, options.hashing),
     noting: new Set(),
     sessions: new Map(),
     removals: createRemovalWatch({ database, clock }, log, metrics),
   };
   const worker = createDeletionWorker(context, log);
+  const mover = createEpisodeMover(context, log);
   return {
     ...context,
     log,
     metrics,
     worker,
+    mover,
     async close() {
-      await worker.stop();
+      await Promise.all([worker.stop(), mover.stop()]);
       await context.removals.idle();
       await database.close();
     },

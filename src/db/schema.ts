@@ -303,6 +303,24 @@ export interface EpisodeActionTable {
   client: number | null;
 }
 
+/** Where a podcast's episodes go, if they are too many for the change that moves them (src/services/episode-moves.ts). */
+export interface EpisodeMoveTable {
+  user_id: number;
+  /** The same for all that one change moves; later changes have higher numbers. */
+  batch: number;
+  podcast: number;
+  /** Hash of the only feed whose episodes move, of those that came with several; "" for all. */
+  feed: string;
+  /** The podcast that gets them: the same one if they are only sent again; null if they are deleted. */
+  target: number | null;
+  /** What episodes without a feed URL get as theirs; null if all lose it. */
+  feed_url: string | null;
+  /** The user's clock at the change: what arrived later is not sent again, nor deleted. */
+  until: number;
+  /** The last episode that there was. */
+  last_episode: number;
+}
+
 /** A stretch of listening (src/domain/plays.ts). */
 export interface PlayTable extends ActorColumns {
   user_id: number;
@@ -476,6 +494,7 @@ export interface Schema {
   spellings: SpellingTable;
   episodes: EpisodeTable;
   episode_actions: EpisodeActionTable;
+  episode_moves: EpisodeMoveTable;
   plays: PlayTable;
   sync_entities: SyncEntityTable;
   sync_actions: SyncActionTable;

@@ -7,7 +7,7 @@ import type { Schema } from "./schema.ts";
  * - place: the timestamp of the row's last change, unique per user; renewed in the same order
  * - timestamp: a time on the user's clock; becomes the row's new place, or that of the row's subscription
  * - timestamp unless deleted: the same, but it stays in a row whose `deleted` is set
- * - clock: the last timestamp given out; moves past all renewed ones
+ * - clock: the last timestamp given out, or given out then; moves past all renewed ones
  * - counter: the last id given out that apps may know; moves on, so that no id is used twice
  * - dropped: becomes null
  * - internal, dropped internal: as value and dropped; lets somebody sign in, or means nothing outside of the database, so
@@ -316,6 +316,20 @@ export const tables = {
       total: "value",
       device: "value",
       client: "value",
+    },
+  },
+  episode_moves: {
+    owner: "user_id",
+    key: ["user_id", "batch", "podcast", "feed"],
+    columns: {
+      user_id: "value",
+      batch: "value",
+      podcast: "value",
+      feed: "value",
+      target: "value",
+      feed_url: "value",
+      until: "clock",
+      last_episode: "value",
     },
   },
   plays: {

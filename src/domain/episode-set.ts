@@ -209,6 +209,19 @@ export class EpisodeSet {
     episode.actions = episode.actions.map((one) => ({ ...one, arrived_at: stamp() }));
   }
 
+  /**
+   * Makes every device receive the actions on episodes again that arrived until a time, in their order. They are no
+   * device's own any more: an app that replaces a feed drops its places, those that it sent too.
+   */
+  renew(episodes: ReadonlySet<Episode>, until: number, stamp: Arrival["stamp"]): void {
+    const actions = [...episodes].flatMap((episode) => episode.actions.filter((one) => one.arrived_at <= until));
+    const renewed = new Map<StoredAction, StoredAction>();
+    for (const one of actions.sort((a, b) => a.arrived_at - b.arrived_at)) {
+      renewed.set(one, { ...one, arrived_at: stamp(), client: null });
+    }
+    for (const episode of episodes) episode.actions = episode.actions.map((one) => renewed.get(one) ?? one);
+  }
+
   /** Makes every device receive the plays again that a client skipped for what it sent. */
   tellSkipped(arrived: readonly Arrived[], arrival: Arrival): void {
     for (const { episode, action } of arrived) {

@@ -70,6 +70,7 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
     const signal = receiveSignal(log);
     opened.resolve({ app, http: createHttp(app, feedFinder(app)) });
     app.worker.start();
+    app.mover.start();
     const endBackups = scheduleBackups(config, options.program, log, {
       findLoss: () => app.database.findLoss(),
       failed: () => metrics?.metrics.backupFailed(),
@@ -188,7 +189,7 @@ function receiveSignal(log: Logger): Promise<void> {
   });
 }
 
-// New connections are refused first, then running requests end, then the worker, then the database closes.
+// New connections are refused first, then running requests end, then the workers, then the database closes.
 async function drain(servers: Server<undefined>[], app: App, lookedUp?: Promise<void>): Promise<void> {
   const stopped = Promise.all(servers.map((server) => server.stop()));
   await Promise.race([stopped, responded(servers), Bun.sleep(app.config.drain_timeout)]);

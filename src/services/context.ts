@@ -13,6 +13,8 @@ export interface Context {
   config: Config;
   /** Called after each commit that can leave work for the deletion worker. */
   wakeWorker: () => void;
+  /** The same for the worker that moves episodes. */
+  wakeMover: () => void;
   passwords: PasswordChecker;
   /** Hashes of tokens and ids of the page's sessions whose last use is being written. */
   noting: Set<string>;

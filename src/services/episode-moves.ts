@@ -1,4 +1,6 @@
-// Episodes that follow their podcasts: to another subscription, or into the list.
+// Episodes that follow their podcasts: to another subscription, into the list, or away. Few are moved by the change
+// itself; more are left to a worker (episode-mover.ts), which moves them in parts, so that nobody waits for all of them.
+import type { EpisodeMoveTable } from "../db/schema.ts";
 import { type Episode, EpisodeSet, type Podcast, takingOrder, waitingPodcast } from "../domain/episode-set.ts";
 import { readFeedHash } from "../domain/feed-url.ts";
 import type { SubscriptionChange } from "../domain/subscription-state.ts";
@@ -7,13 +9,23 @@ import { textKeysFor } from "../domain/text-keys.ts";
 import type { StoredRows, WorkingSet } from "../domain/working-set.ts";
 import { findCursor } from "../store/cursors.ts";
 import { deleteActions, lastArrived, renewActions } from "../store/episode-actions.ts";
-import { deleteEpisodes, listEpisodesOf, listIdsOf, moveEpisodes } from "../store/episodes.ts";
+import { anyMoves, deleteRenewals, insertMoves, retargetMoves } from "../store/episode-moves.ts";
+import { countEpisodesIn, deleteEpisodes, findEpisodesById, listEpisodesOf, listIdsOf } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { deletePlays } from "../store/plays.ts";
-import { rowsOf } from "../store/rows.ts";
-import { mapInTurns } from "../turns.ts";
+import { columnOf, rowsOf } from "../store/rows.ts";
 import { findEpisodes, readEpisodes, saveEpisodeSet } from "./episode-set.ts";
 import type { UserTx } from "./transact.ts";
+
+/** What one change does with a podcast's episodes. */
+type Move = Pick<EpisodeMoveTable, "podcast" | "feed" | "target" | "feed_url">;
+
+/** From so many episodes on, they are moved in parts. */
+const MANY = 1000;
+
+/** Sends the actions on a podcast's episodes again. */
+const renewalOf = (podcast: number): Move => ({ podcast, feed: "", target: podcast, feed_url: null });
+const isRenewal = ({ podcast, target }: Move) => podcast === target;
 
 /**
  * Moves the episodes with their podcasts: those of a merged subscription, and of a feed that enters the list, go to the
@@ -26,70 +38,112 @@ export async function followPodcasts(
   feeds: StoredRows["feeds"],
   handedOver: ReturnType<WorkingSet["handedOver"]>,
 ): Promise<void> {
-  const moves: Moves = { podcasts: new Map(), feeds: new Map(handedOver.map(({ feed, to }) => [feed, to])) };
-  for (const { from } of handedOver) moves.podcasts.set(from, null);
+  const entering = feeds.map(({ feed, subscription }): Move => {
+    return { podcast: waitingPodcast(feed), feed: "", target: subscription, feed_url: null };
+  });
+  const leaving = handedOver.map(({ from, feed, to }): Move => ({ podcast: from, feed, target: to, feed_url: null }));
   const renewed = new Set<number>();
   for (const { before, after, merged_into } of changes) {
-    if (before && merged_into) moves.podcasts.set(before.id, { podcast: merged_into.id, feed_url: before.feed_url });
+    if (before && merged_into) {
+      leaving.push({ podcast: before.id, feed: "", target: merged_into.id, feed_url: before.feed_url });
+    }
     if (merged_into?.is_subscribed) renewed.add(merged_into.id);
     const isNew = before && (before.feed_url !== after?.feed_url || !before.is_subscribed);
     if (isNew && after?.is_subscribed) renewed.add(after.id);
   }
-  for (const { feed, subscription: podcast } of feeds) {
-    moves.podcasts.set(waitingPodcast(feed), { podcast, feed_url: null });
+  const moves = [...entering, ...leaving];
+  const rows = await listEpisodesOf(
+    user.tx,
+    { user_id: user.user_id, limit: MANY },
+    rowsOf("podcast", columnOf(moves, "podcast")),
+  );
+  // Most that enter the list are new.
+  if (rows.length === 0 && leaving.length === 0 && renewed.size === 0) return;
+  if (rows.length >= MANY || (await areMany(user, renewed))) {
+    return queueMoves(user, [...moves, ...[...renewed].map(renewalOf)]);
   }
-  for (const into of await takeEpisodes(user, moves)) renewed.add(into);
+  const { set, taken } = await takeEpisodes(user, readEpisodes(rows), moves);
+  await saveEpisodeSet(user, set);
+  for (const { podcast } of taken) renewed.add(podcast);
   await renewPodcasts(user, [...renewed]);
 }
 
-interface Moves {
-  /** By podcast, where all of its episodes go; null if those stay that came with no feed of `feeds`. */
-  podcasts: Map<number, Podcast | null>;
-  /** The podcasts that get feeds from others, by the feeds' hashes. */
-  feeds: ReadonlyMap<string, number>;
+/** Whether podcasts have many episodes, or others of the user wait to be moved: all moves keep their order. */
+const areMany = async (user: UserTx, podcasts: Iterable<number>) =>
+  (await haveWaiting(user)) || (await haveMany(user, podcasts));
+
+const haveWaiting = async ({ tx, user_id }: UserTx) => (await anyMoves(tx, { user_id })).length > 0;
+
+async function haveMany({ tx, user_id }: UserTx, podcasts: Iterable<number>): Promise<boolean> {
+  const counted = await countEpisodesIn(tx, { user_id, most: MANY }, rowsOf("podcast", podcasts));
+  return counted.reduce((sum, { count }) => sum + Number(count), 0) >= MANY;
 }
 
-/** Where an episode goes; undefined if it stays. */
-function targetOf({ podcast, feed_url: came }: Episode, { podcasts, feeds }: Moves): Podcast | undefined {
-  const taken = podcast > 0 && came !== null ? feeds.get(readFeedHash(came) ?? "") : undefined;
-  if (taken !== undefined) return { podcast: taken, feed_url: null };
-  const into = podcasts.get(podcast);
-  return into ? { podcast: into.podcast, feed_url: into.feed_url && (came ?? into.feed_url) } : undefined;
-}
-
-/** Episodes of which most are moved by the database: it takes a fifth of the time. */
-const MANY = 1000;
-/** More than there can be. */
-const ALL = 2 ** 31 - 1;
-
-/** @returns the podcasts that got episodes */
-async function takeEpisodes(user: UserTx, moves: Moves): Promise<Set<number>> {
+/** @param until what arrived later is left alone; the present by default */
+async function queueMoves(user: UserTx, moves: Move[], until = user.clock()): Promise<void> {
   const { tx, user_id } = user;
-  const from = rowsOf("podcast", moves.podcasts.keys());
-  let rows = await listEpisodesOf(tx, { user_id, limit: MANY }, from);
-  const isLong = rows.length >= MANY;
-  const taking = new Set<number>();
-  if (isLong && moves.feeds.size === 0) {
-    for (const [podcast, into] of moves.podcasts) {
-      if (!into) continue;
-      await moveEpisodes(tx, { user_id, from: podcast, into: into.podcast, feed_url: into.feed_url });
-      taking.add(into.podcast);
-    }
+  const queued = new Map<string, Move>();
+  for (const move of moves) {
+    const key = `${move.podcast} ${move.feed}`;
+    if (!queued.has(key)) queued.set(key, move);
   }
-  if (isLong) rows = await listEpisodesOf(tx, { user_id, limit: ALL }, from);
-  const moved = readEpisodes(rows).flatMap((episode) => {
-    const into = targetOf(episode, moves);
+  const merged = moves.flatMap(({ podcast: from, feed, target: into }) =>
+    feed === "" && into !== null && into !== from ? { from, into } : [],
+  );
+  const batch = user.nextTimestamp();
+  await retargetMoves(tx, { user_id }, merged);
+  // The later one sends all again that an earlier one would.
+  await deleteRenewals(tx, { user_id }, rowsOf("podcast", columnOf(moves.filter(isRenewal), "podcast")));
+  await insertMoves(tx, { user_id, batch, until, last_episode: user.episodes() }, [...queued.values()]);
+  user.afterCommit(user.wakeMover);
+}
+
+/** Where an episode goes; undefined if it stays. @param moves of its podcast */
+function targetOf({ podcast, feed_url: came }: Episode, moves: Move[]): Podcast | undefined {
+  const feed = podcast > 0 && came !== null && moves.some((one) => one.feed !== "") ? readFeedHash(came) : null;
+  const taken = moves.find((one) => one.feed === feed)?.target;
+  if (taken) return { podcast: taken, feed_url: null };
+  const into = moves.find((one) => one.feed === "" && !isRenewal(one));
+  return into?.target ? { podcast: into.target, feed_url: into.feed_url && (came ?? into.feed_url) } : undefined;
+}
+
+/** @returns what to save, and the episodes that moved, as they are now */
+async function takeEpisodes(user: UserTx, episodes: Episode[], moves: Move[]) {
+  const { tx, user_id } = user;
+  const movesOf = Map.groupBy(moves, ({ podcast }) => podcast);
+  const moved = episodes.flatMap((episode) => {
+    const into = targetOf(episode, movesOf.get(episode.podcast) ?? []);
     return into ? { episode, into } : [];
   });
-  if (moved.length === 0) return taking;
-  const episodes = moved.map(({ episode }) => episode);
   const targets = moved.map(({ episode: { guid, url }, into: { podcast } }) => ({ podcast, guid, url }));
   const stored = [...episodes, ...(await findEpisodes(tx, user_id, targets))];
   const set = new EpisodeSet(stored, user.nextEpisode, textKeysFor(stored.length));
-  await mapInTurns(takingOrder(moved), ({ episode, into }) => set.take(episode, into));
+  for (const { episode, into } of takingOrder(moved)) set.take(episode, into);
+  return { set, taken: moved.map(({ episode }) => set.present(episode)) };
+}
+
+/**
+ * Carries out a part of the moves of one change. Doing it again changes nothing.
+ * @param ids of episodes whose podcasts have moves
+ * @param until the user's clock at the change
+ */
+export async function moveEpisodes(
+  user: UserTx,
+  moves: Move[],
+  { ids, until }: { ids: { id: number }[]; until: Millis },
+): Promise<void> {
+  const { tx, user_id } = user;
+  const movesOf = Map.groupBy(moves, ({ podcast }) => podcast);
+  const does = ({ podcast }: Episode, what: (move: Move) => boolean) => movesOf.get(podcast)?.some(what) === true;
+  const isDeleted = (episode: Episode) =>
+    does(episode, ({ target }) => target === null) && episode.actions.every(({ arrived_at }) => arrived_at <= until);
+  const found = readEpisodes(await findEpisodesById(tx, { user_id }, ids));
+  await deleteAll(user, found.filter(isDeleted));
+  const kept = found.filter((episode) => !isDeleted(episode));
+  const renewed = kept.filter((episode) => does(episode, isRenewal));
+  const { set, taken } = await takeEpisodes(user, kept, moves);
+  set.renew(new Set([...taken, ...renewed.map((one) => set.present(one))]), until, user.nextTimestamp);
   await saveEpisodeSet(user, set);
-  for (const { podcast } of targets) taking.add(podcast);
-  return taking;
 }
 
 /** Podcasts in one statement. */
@@ -120,20 +174,24 @@ export async function renewForClient(
   const { tx, user_id } = user;
   const [cursor] = feeds.length > 0 ? await findCursor(tx, { user_id, client, stream: "episodes" }) : [];
   const passed = cursor ? feeds.filter(({ changed }) => changed <= endOf(cursor.given)) : [];
-  const podcasts = (await findFeeds(tx, { user_id }, passed)).map(({ subscription }) => subscription);
-  await renewPodcasts(user, [...new Set(podcasts)]);
+  const podcasts = new Set(columnOf(await findFeeds(tx, { user_id }, passed), "subscription"));
+  if (podcasts.size === 0) return;
+  if (await areMany(user, podcasts)) await queueMoves(user, [...podcasts].map(renewalOf));
+  else await renewPodcasts(user, [...podcasts]);
 }
 
-/** Episodes that are deleted in one statement. */
-const DELETED = 128;
-
 /** Deletes all that is known of a subscription's episodes. */
-export async function deleteEpisodesOf({ tx, user_id }: UserTx, podcast: number): Promise<void> {
-  for (let count = DELETED; count === DELETED; ) {
-    const episodes = await listIdsOf(tx, { user_id, podcast, limit: DELETED });
-    await deleteActions(tx, { user_id }, episodes);
-    await deletePlays(tx, { user_id }, episodes);
-    await deleteEpisodes(tx, { user_id }, episodes);
-    count = episodes.length;
-  }
+export async function deleteEpisodesOf(user: UserTx, podcast: number): Promise<void> {
+  const { tx, user_id } = user;
+  const deletion: Move = { podcast, feed: "", target: null, feed_url: null };
+  // What moves here before that arrives again as it does.
+  if (await haveWaiting(user)) await queueMoves(user, [deletion], Number.MAX_SAFE_INTEGER);
+  else if (await haveMany(user, [podcast])) await queueMoves(user, [deletion]);
+  else await deleteAll(user, await listIdsOf(tx, { user_id, podcast, limit: MANY }));
+}
+
+async function deleteAll({ tx, user_id }: UserTx, episodes: { id: number }[]): Promise<void> {
+  await deleteActions(tx, { user_id }, episodes);
+  await deletePlays(tx, { user_id }, episodes);
+  await deleteEpisodes(tx, { user_id }, episodes);
 }

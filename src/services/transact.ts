@@ -21,11 +21,18 @@ export interface UserTx {
   subscriptions(): number;
   nextSubscription(): number;
   nextDeletion(): number;
+  /** How many episodes there ever were. */
+  episodes(): number;
   nextEpisode(): number;
   nextPlay(): number;
   /** Runs `act` once the transaction is durable. It must not throw. */
   afterCommit(act: () => void): void;
+  /** Tells the worker that moves episodes that there is work. */
+  wakeMover(): void;
 }
+
+/** What write transactions take of the context. */
+export type WriteContext = Pick<Context, "database" | "clock" | "wakeMover">;
 
 type Counters = Awaited<ReturnType<typeof lockUser>>[number];
 
@@ -33,18 +40,14 @@ type Counters = Awaited<ReturnType<typeof lockUser>>[number];
  * Runs `work` with the user's row locked, and stores the timestamps and ids that it took. `work` may run more than once.
  * @throws DomainError "unauthorized" if the actor may only read, or the user was deleted
  */
-export function transact<T>(
-  context: Pick<Context, "database" | "clock">,
-  actor: Actor,
-  work: (user: UserTx) => Promise<T>,
-): Promise<T> {
+export function transact<T>(context: WriteContext, actor: Actor, work: (user: UserTx) => Promise<T>): Promise<T> {
   requireWrite(actor);
   return transactAsReader(context, actor, work);
 }
 
 /** The same for actors that may only read: `work` keeps what the actor's app has read. @throws as `transact` does */
 export async function transactAsReader<T>(
-  { database, clock: wall }: Pick<Context, "database" | "clock">,
+  { database, clock: wall, wakeMover }: WriteContext,
   actor: Actor,
   work: (user: UserTx) => Promise<T>,
 ): Promise<T> {
@@ -53,7 +56,8 @@ export async function transactAsReader<T>(
   const result = await database.write(async (tx) => {
     acts = [];
     const row = found(await lockUser(tx, { user_id }));
-    const user = { tx, actor, user_id, ...counting(row, wall), afterCommit: (act: () => void) => acts.push(act) };
+    const afterCommit = (act: () => void) => acts.push(act);
+    const user = { tx, actor, user_id, ...counting(row, wall), afterCommit, wakeMover };
     const result = await work(user);
     const { counters } = user;
     if (!Bun.deepEquals(counters, row)) await saveCounters(tx, { user_id, ...counters });
@@ -73,7 +77,7 @@ export function rehearse<T>(
   const { user_id } = actor;
   return database.read(async (tx) => {
     const row = found(await readCounters(tx, { user_id }));
-    return work({ tx, actor, user_id, ...counting(row, wall), afterCommit: () => {} });
+    return work({ tx, actor, user_id, ...counting(row, wall), afterCommit: () => {}, wakeMover: () => {} });
   });
 }
 
@@ -98,6 +102,7 @@ function counting(row: Counters, wall: Context["clock"]) {
     subscriptions: () => counters.last_subscription,
     nextSubscription: () => ++counters.last_subscription,
     nextDeletion: () => ++counters.last_deletion,
+    episodes: () => counters.last_episode,
     nextEpisode: () => ++counters.last_episode,
     nextPlay: () => ++counters.last_play,
   };

@@ -2,6 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
+import { FEED_URL } from "./episode-moves.ts";
 import { bigint, columnOf, HIGHEST, LOWEST, saveRows } from "./rows.ts";
 
 /** `client`: whose own actions are left out; -1 for none. */
@@ -23,7 +24,7 @@ export const anyArrived = statement((db, p: Arrivals) =>
   arrivedIn(db, p).select("action.arrived_at").orderBy("action.arrived_at").limit(sql.lit(1)),
 );
 
-/** What apps are told of an action; the feed URL is the one that the subscription has now. */
+/** What apps are told of an action. */
 const told = (db: Kysely<Schema>, p: Arrivals & { limit: number }, arrived = ARRIVED) =>
   arrivedIn(db, p, arrived)
     .innerJoin("episodes", (join) =>
@@ -46,7 +47,7 @@ const told = (db: Kysely<Schema>, p: Arrivals & { limit: number }, arrived = ARR
       "action.device",
       "action.client",
     ])
-    .select((row) => row.fn.coalesce("subscriptions.feed_url", "episodes.feed_url").$notNull().as("feed_url"))
+    .select(FEED_URL.as("feed_url"))
     .orderBy("action.arrived_at")
     .limit(limitTo(p.limit));
 
@@ -182,7 +183,7 @@ export const listBegun = statement(
       duration: number | null;
       published_at: number | null;
     }>`select begun.episode, episodes.podcast, begun.acted_at, begun.position, begun.total, begun.device,
-        episodes.guid, episodes.url as episode_url, coalesce(subscriptions.feed_url, episodes.feed_url) as feed_url,
+        episodes.guid, episodes.url as episode_url, ${FEED_URL} as feed_url,
         subscriptions.title, episodes.title as episode_title, episodes.duration, episodes.published_at
       from (
         select user_id, episode, acted_at, arrived_at, position, total, device from episode_actions as action

@@ -59,6 +59,16 @@ const episodesOf = (db: Kysely<Schema>, p: Owner & { podcast: number }) =>
     .where("episodes.user_id", "=", p.user_id)
     .where("episodes.podcast", "=", p.podcast);
 
+/** How many episodes these podcasts have; of each at most `most` are counted. */
+export const countEpisodesIn = bulkStatement(
+  (_, p: Owner & { most: number }, rows: { podcast: number }[]) =>
+    sql<{ count: number }>`select sum((
+        select count(*) from (
+          select 1 from episodes where episodes.user_id in (${p.user_id}) and episodes.podcast = wanted.column1
+          limit ${limitTo(p.most)}) as counted)) as count
+      from (values ${numbersOf(rows, ["podcast"])}) as wanted`,
+);
+
 /** How many episodes a podcast has; at most `most` are counted. */
 export const countEpisodesOf = statement((db, p: Owner & { podcast: number; most: number }) =>
   db
@@ -66,29 +76,27 @@ export const countEpisodesOf = statement((db, p: Owner & { podcast: number; most
     .select((row) => row.fn.countAll<number>().as("count")),
 );
 
+/** Episodes by their ids. */
+export const findEpisodesById = bulkStatement((_, p: Owner, rows: { id: number }[]) =>
+  withActions(p, sql`episodes.id = wanted.column1`, numbersOf(rows, ["id"])),
+);
+
+/** The podcasts of the episodes with ids after `after` up to `to`, in the order of the ids, and whether these have guids. */
+export const listPodcastsBetween = statement((db, p: Owner & { after: number; to: number }) =>
+  db
+    .selectFrom("episodes")
+    .select(["id", "podcast", "guid_key"])
+    .where("user_id", "in", [p.user_id])
+    .where("id", ">", p.after)
+    .where("id", "<=", p.to)
+    .orderBy("id"),
+);
+
 /** Episodes of these podcasts, at most `limit` rows. */
 export const listEpisodesOf = bulkStatement(
   (_, p: Owner & { limit: number }, rows: { podcast: number }[]) =>
     sql<EpisodeRow>`${withActions(p, sql`episodes.podcast = wanted.column1`, numbersOf(rows, ["podcast"]))}
       limit ${limitTo(p.limit)}`,
-);
-
-/** The numbers that episodes of a podcast have in a column. */
-const keysOf = (p: Owner & { into: number }, column: "guid_key" | "url_key") =>
-  sql`select ${sql.ref(column)} from episodes where user_id in (${p.user_id}) and podcast = ${p.into}
-    and ${sql.ref(column)} is not null`;
-
-/**
- * Gives a podcast the episodes of another one, as EpisodeSet.take() does, but for those of which only that can say what
- * becomes of them: which it may have too, and whose URL means another one or may be a guid.
- */
-export const moveEpisodes = statement(
-  (_, p: Owner & { from: number; into: number; feed_url: string | null }) =>
-    sql<never>`update episodes set podcast = ${p.into},
-        feed_url = case when cast(${p.feed_url} as text) is null then null else coalesce(feed_url, ${p.feed_url}) end
-      where user_id = ${p.user_id} and podcast = ${p.from}
-        and url_key is not null and (url like 'http:%' or url like 'https:%')
-        and (guid_key is null or guid_key not in (${keysOf(p, "guid_key")})) and url_key not in (${keysOf(p, "url_key")})`,
 );
 
 /**

@@ -2,6 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Owner, PlayTable, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
+import { FEED_URL } from "./episode-moves.ts";
 import { ACTOR, actorsIn, bigint, HIGHEST, LOWEST, numbersOf, passes } from "./rows.ts";
 
 /** A place in the list of plays: only earlier ones are read. */
@@ -28,7 +29,8 @@ const withEpisodes = (plays: ReturnType<typeof ofUser>) =>
     );
 
 const TEXTS = ["episodes.url as episode_url", "episodes.title as episode_title", "subscriptions.title"] as const;
-const FEED_URL = sql<string>`coalesce(subscriptions.feed_url, episodes.feed_url)`.as("feed_url");
+
+const FEED = FEED_URL.as("feed_url");
 
 const ENTRY = [
   ...(["plays.id", "plays.episode", "plays.begun_at", "plays.ended_at"] as const),
@@ -36,7 +38,7 @@ const ENTRY = [
   ...ACTOR,
   ...(["episodes.guid", "episodes.podcast", "episodes.duration", "episodes.published_at"] as const),
   ...TEXTS,
-  FEED_URL,
+  FEED,
 ] as const;
 
 /** The begin of the play that comes `skip` plays after a place. */
@@ -63,7 +65,7 @@ export const listPlays = statement((db, p: Filtered) => filtered(db, p).select(E
 
 /** What a search of the same plays looks at. */
 export const listTexts = statement((db, p: Filtered) =>
-  filtered(db, p).select(["plays.begun_at", "plays.id", ...TEXTS, FEED_URL]),
+  filtered(db, p).select(["plays.begun_at", "plays.id", ...TEXTS, FEED]),
 );
 
 /** The plays at these places. */

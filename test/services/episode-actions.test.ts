@@ -177,6 +177,7 @@ test.each([
       await upload(clientOf("tablet"), ...others);
       for (const one of actions) await upload(clientOf("phone"), one);
       await move(guids);
+      await podkeep.drain();
       const shown = [];
       for (const again of [false, true]) {
         if (again)
@@ -236,10 +237,12 @@ test.each([
       guid,
       way.includes("guid") ? { new_guid: other } : { feed: validFeed(B) },
     );
+    await podkeep.drain();
     await uploadBoth(2);
     podkeep.clock.advance(60_000);
     const { timestamp: since } = await read(tablet);
     await restoreSubscriptions(podkeep.app, ann, { as_of }, false);
+    await podkeep.drain();
     podkeep.clock.advance(60_000);
     const placesOf = async (client: Client, since = 0) =>
       (await read(client, { since })).actions.map(({ feed_url, guid, position }) => [feed_url, guid, position]).sort();

@@ -59,6 +59,7 @@ const FOR_ALL = {
     "sync-actions.deleteOldActions: sync_actions",
   ],
   "the deletion worker": ["deletions.listDueDeletions: deletions", "deletions.nextDue: deletions"],
+  "the worker that moves episodes": ["episode-moves.listWaiting: episode_moves"],
   "a feed is looked up once for all who follow it": [
     "feed-lookups.deleteOwnLookups: feed_followers",
     "feed-lookups.forgetFeed: feed_followers",
@@ -77,6 +78,7 @@ const FOR_ALL = {
     "restore.renewTables: cursors",
     "restore.renewTables: ended_sessions",
     "restore.renewTables: episode_actions",
+    "restore.renewTables: episode_moves",
     "restore.renewTables: feeds",
     "restore.renewTables: guids",
     "restore.renewTables: holdings",

@@ -82,7 +82,7 @@ export interface TestApp {
   failDeletions: Store["failDeletions"];
   /** Waits until the uses of tokens and sessions are noted, for which no response waits. */
   noted(): Promise<void>;
-  /** Runs all due deletions; in tests the worker is not started. */
+  /** Runs all due deletions, and moves all episodes that wait; in tests the workers are not started. */
   drain(): Promise<void>;
   /** Closes the app and opens the same database again. */
   reopen(): Promise<void>;
@@ -170,7 +170,10 @@ export async function openTestApp(
     async noted() {
       await until(() => test.app.noting.size === 0);
     },
-    drain: () => test.app.worker.drain(),
+    drain: async () => {
+      await test.app.worker.drain();
+      await test.app.mover.drain();
+    },
     async reopen() {
       await test.app.close();
       await test.open();

@@ -10,13 +10,14 @@ const file = join(import.meta.dirname, `${SCHEMA_VERSION}.db.gz`);
 if (existsSync(file)) throw new Error(`${SCHEMA_VERSION} is recorded already`);
 const podkeep = await openTestApp({ open_podcast_draft: "on" });
 const ann = await tell(podkeep);
+// Before it is asked: what apps are told is kept.
+const backup = await createBackup(podkeep.app.config, podkeep.clock);
 const answers = {
   token: ann.token,
   answers: await ask((path) => ann.request("GET", path)),
   app: await askAsApp(podkeep.send),
   draft: await askAsDraft(podkeep.send, ann.token),
 };
-const backup = await createBackup(podkeep.app.config, podkeep.clock);
 await Bun.write(file, Bun.gzipSync(await Bun.file(backup.file).bytes()));
 await Bun.write(file.replace(/db\.gz$/, "json"), `${JSON.stringify(answers, null, 2)}\n`);
 await podkeep.close();

@@ -48,6 +48,7 @@ select create_distributed_table('sync_actions', 'user_id', colocate_with => 'use
 select create_distributed_table('episodes', 'user_id', colocate_with => 'users');
 select create_distributed_table('plays', 'user_id', colocate_with => 'users');
 select create_distributed_table('episode_actions', 'user_id', colocate_with => 'users');
+select create_distributed_table('episode_moves', 'user_id', colocate_with => 'users');
 
 -- A token is looked up by its hash, before its user is known.
 select create_distributed_table('tokens', 'hash', colocate_with => 'none');

@@ -23,6 +23,7 @@ import { addSyncPauses } from "./0018_sync_pauses.ts";
 import { addEpisodeTitles } from "./0019_episode_titles.ts";
 import { giveEpisodesRowids } from "./0020_episode_pages.ts";
 import { numberUsers } from "./0021_numbered_users.ts";
+import { addEpisodeMoves } from "./0022_episode_moves.ts";
 import type { Dialect } from "./dialect.ts";
 
 const MIGRATIONS: Record<string, (dialect: Dialect) => Migration> = {
@@ -47,6 +48,7 @@ const MIGRATIONS: Record<string, (dialect: Dialect) => Migration> = {
   "0019_episode_titles": addEpisodeTitles,
   "0020_episode_pages": giveEpisodesRowids,
   "0021_numbered_users": numberUsers,
+  "0022_episode_moves": addEpisodeMoves,
 };
 
 /** The schema version of this program: its last migration. */

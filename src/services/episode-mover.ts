@@ -1,0 +1,85 @@
+// The worker that moves episodes in parts, because one change left many.
+import { DomainError, messageOf } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { deleteMoves, listMoves, listWaiting } from "../store/episode-moves.ts";
+import { listPodcastsBetween } from "../store/episodes.ts";
+import { columnOf } from "../store/rows.ts";
+import { nextTurn } from "../turns.ts";
+import { actAsWorker } from "./actor.ts";
+import { BackgroundWorker } from "./background-worker.ts";
+import type { Context } from "./context.ts";
+import { moveEpisodes } from "./episode-moves.ts";
+import { transact } from "./transact.ts";
+
+/** Users of whom a part is moved in turn. */
+const USERS = 64;
+/** Episodes that one transaction moves, and those that are looked at for them. */
+const PART = 128;
+const LOOKED_AT = 2048;
+
+/** How far the moves of a change have come. It is not stored: from the beginning, they find nothing left to do. */
+interface Place {
+  batch: number;
+  /** Whether it is at episodes with a guid. Those without come after all of them (takingOrder). */
+  named: boolean;
+  /** The last episode that was looked at. */
+  episode: number;
+}
+
+/** Moves episodes, a part of each user at a time. Errors are logged, and the moves are tried again. */
+export function createEpisodeMover(context: Context, log: Logger): BackgroundWorker {
+  const { database, config } = context;
+  const places = new Map<number, Place>();
+
+  async function step(): Promise<boolean> {
+    const waiting = await database.read((tx) => listWaiting(tx, { limit: USERS }));
+    for (const user_id of places.keys()) if (!waiting.some((one) => one.user_id === user_id)) places.delete(user_id);
+    let errors = 0;
+    for (const one of waiting) {
+      await nextTurn();
+      const known = places.get(one.user_id);
+      const place = known?.batch === one.batch ? known : { batch: one.batch, named: true, episode: 0 };
+      try {
+        places.set(one.user_id, await movePart(context, one.user_id, place));
+      } catch (error) {
+        errors++;
+        log.error({ user_id: one.user_id, reason: messageOf(error) }, "episodes can't be moved");
+      }
+    }
+    if (errors > 0 && errors === waiting.length) throw new DomainError("unavailable", "No episodes can be moved now");
+    return waiting.length > 0;
+  }
+
+  return new BackgroundWorker({
+    step,
+    pause: async () => config.deletion_poll,
+    failed: (error) => {
+      log.error({ reason: messageOf(error) }, "moves of episodes are delayed");
+      return config.deletion_poll;
+    },
+  });
+}
+
+/** @returns how far the moves have come then */
+async function movePart(context: Context, user_id: number, place: Place): Promise<Place> {
+  const { batch, named, episode: after } = place;
+  const { moves, ids, to } = await context.database.read(async (tx) => {
+    const moves = await listMoves(tx, { user_id, batch });
+    const podcasts = new Set(columnOf(moves, "podcast"));
+    const end = Math.min(after + LOOKED_AT, moves[0]?.last_episode ?? 0);
+    const found = await listPodcastsBetween(tx, { user_id, after, to: end });
+    const ids = found.filter(({ podcast, guid_key }) => podcasts.has(podcast) && (guid_key !== null) === named);
+    const part = ids.slice(0, PART);
+    return { moves, ids: part, to: (part.length < ids.length ? part.at(-1)?.id : undefined) ?? end };
+  });
+  const [first] = moves;
+  const isEnd = !first || to >= first.last_episode;
+  const isLast = isEnd && !named;
+  if (first && (ids.length > 0 || isLast)) {
+    await transact(context, actAsWorker(user_id), async (user) => {
+      await moveEpisodes(user, moves, { ids, until: first.until });
+      if (isLast) await deleteMoves(user.tx, { user_id, batch });
+    });
+  }
+  return { batch, named: named && !isEnd, episode: isEnd ? 0 : to };
+}

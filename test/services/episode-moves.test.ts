@@ -1,0 +1,274 @@
+// Podcasts with so many episodes that these are moved, sent again or deleted in parts, after the change that does so.
+import { afterAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { openApp } from "../../src/app.ts";
+import { createBackup } from "../../src/backups/backups.ts";
+import { restoreBackup } from "../../src/backups/restore.ts";
+import type { EpisodeAction, ToldAction } from "../../src/domain/episode-actions.ts";
+import { appNamed } from "../../src/http/apps.ts";
+import { type Actor, actAsUser } from "../../src/services/actor.ts";
+import { type Client, identifyClient } from "../../src/services/clients.ts";
+import { readFeedChanges } from "../../src/services/device-list.ts";
+import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
+import { readActions } from "../../src/services/episode-actions.ts";
+import { uploadActions } from "../../src/services/episode-uploads.ts";
+import { streamPlays } from "../../src/services/play-list.ts";
+import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
+import { play } from "../domain/episode-sync.ts";
+import { openTestApp, type TestApp } from "../support/app.ts";
+import { validFeed } from "../support/feed-url.ts";
+import { PATIENCE, until } from "../support/patience.ts";
+
+setDefaultTimeout(PATIENCE);
+
+const A = "https://a.example/rss";
+const B = "https://b.example/rss";
+const C = "https://c.example/rss";
+/** More than one change moves by itself. */
+const COUNT = 1100;
+
+let podkeep: TestApp;
+let ann: Actor;
+beforeEach(async () => {
+  await podkeep?.close();
+  podkeep = await openTestApp();
+  ann = actAsUser((await podkeep.user("ann")).id);
+});
+afterAll(() => podkeep.close());
+
+const clientOf = (device: string, product = "AntennaPod"): Client =>
+  identifyClient({ ...ann, device }, appNamed(product, "gpodder"));
+
+async function read(client: Client | null, since = 0) {
+  const query = { since, feed_url: null, aggregated: false, peek: false };
+  const { timestamp, pages } = await readActions(podkeep.app, ann, client, query);
+  const actions: ToldAction[] = (await Array.fromAsync(pages ?? [])).flat();
+  return { timestamp, actions };
+}
+
+const upload = (client: Client | null, ...actions: EpisodeAction[]) => uploadActions(podkeep.app, ann, client, actions);
+
+async function subscribe(feed_url: string): Promise<string> {
+  const [added] = await addSubscriptions(podkeep.app, ann, [{ feed: validFeed(feed_url), guid: null }]);
+  return added?.guid ?? "";
+}
+
+const episodeOf = (n: number, feed_url = A) => ({ feed_url, guid: `g${n}`, episode_url: `https://m.example/${n}.mp3` });
+const playOf = (n: number, position: number, more: Partial<EpisodeAction> = {}) =>
+  play(position, { ...episodeOf(n), started: 0, sent_at: podkeep.clock.now(), ...more });
+const playAll = (feed_url: string, position = 1) =>
+  Array.from({ length: COUNT }, (_, n) => playOf(n, position, { feed_url }));
+
+const moves = async () => Number((await podkeep.sql("select count(*) as count from episode_moves"))[0]?.["count"]);
+/** Feeds and positions, each once, and how many actions there are. */
+async function told(actions: ToldAction[]) {
+  const kinds = new Set(actions.map(({ feed_url, position }) => `${feed_url} ${position}`));
+  return { count: actions.length, kinds: [...kinds].sort() };
+}
+
+/** Lets the worker move one part, and stops it. */
+async function moveSome(): Promise<void> {
+  const moving = podkeep.app.mover.drain();
+  await podkeep.app.mover.stop();
+  await moving;
+}
+
+test("a podcast's thousand episodes come into the list with it, and are sent to a device that had them", async () => {
+  await upload(clientOf("phone"), ...playAll(A));
+  const tablet = clientOf("tablet");
+  const { timestamp: since } = await read(tablet);
+  podkeep.clock.advance(60_000);
+  await subscribe(A);
+  expect(await moves()).toBeGreaterThan(0);
+  await podkeep.drain();
+  expect(await moves()).toBe(0);
+  expect(await told((await read(tablet, since)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
+  expect(await podkeep.sql("select count(*) as count from episodes where podcast < 0")).toMatchObject([{ count: 0 }]);
+});
+
+test("episodes that a subscription is sent again come in the order in which they arrived, after all else", async () => {
+  const guid = await subscribe(A);
+  const phone = clientOf("phone");
+  await upload(phone, ...playAll(A));
+  const { timestamp: first } = await read(phone);
+  podkeep.clock.advance(60_000);
+  const { timestamp: since } = await read(phone, first);
+  podkeep.clock.advance(60_000);
+  await patchSubscription(podkeep.app, ann, guid, { is_subscribed: false });
+  await patchSubscription(podkeep.app, ann, guid, { is_subscribed: true });
+  await upload(clientOf("tablet"), playOf(COUNT, 7));
+  await podkeep.drain();
+  const { actions } = await read(phone, since);
+  expect(actions.map(({ guid }) => guid)).toEqual([`g${COUNT}`, ...Array.from({ length: COUNT }, (_, n) => `g${n}`)]);
+});
+
+test("a podcast that is subscribed again and again waits to be sent again once", async () => {
+  const guid = await subscribe(A);
+  await upload(clientOf("phone"), ...playAll(A));
+  for (let n = 0; n < 5; n++) {
+    await patchSubscription(podkeep.app, ann, guid, { is_subscribed: false });
+    await patchSubscription(podkeep.app, ann, guid, { is_subscribed: true });
+  }
+  expect(await moves()).toBe(1);
+});
+
+test("an app that adds a podcast after it was told its plays is sent a thousand of them again", async () => {
+  const kasts = clientOf("laptop", "kasts");
+  await readFeedChanges(podkeep.app, ann, kasts, { since: 0 });
+  const feeds = await readFeedChanges(podkeep.app, ann, kasts, { since: 1 });
+  podkeep.clock.advance(60_000);
+  await subscribe(A);
+  await upload(clientOf("phone"), ...playAll(A));
+  const { timestamp: since } = await read(kasts);
+  podkeep.clock.advance(60_000);
+  expect((await readFeedChanges(podkeep.app, ann, kasts, { since: feeds.timestamp })).add).toEqual([A]);
+  await podkeep.drain();
+  expect(await told((await read(kasts, since)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
+});
+
+test("two podcasts with the same thousand episodes become one, with the later position of each", async () => {
+  const guid = await subscribe(A);
+  await subscribe(B);
+  await upload(clientOf("phone"), ...playAll(B, 2));
+  podkeep.clock.advance(60_000);
+  await upload(clientOf("tablet"), ...playAll(A, 1).filter((_, n) => n % 2 === 0));
+  await patchSubscription(podkeep.app, ann, guid, { feed: validFeed(B) });
+  await podkeep.drain();
+  const { actions } = await read(null);
+  expect(await told(actions)).toEqual({ count: COUNT, kinds: [`${B} 1`, `${B} 2`] });
+  expect(actions.filter(({ position }) => position === 1)).toHaveLength(COUNT / 2);
+});
+
+test("what apps play and change while a thousand episodes follow their podcast stays", async () => {
+  await upload(clientOf("phone"), ...playAll(A));
+  const guid = await subscribe(A);
+  await moveSome();
+  podkeep.clock.advance(60_000);
+  await podkeep.reopen();
+  // One that has moved, one that has not, and a new one.
+  await upload(clientOf("phone"), playOf(0, 50), playOf(COUNT - 1, 60), playOf(COUNT, 70));
+  await patchSubscription(podkeep.app, ann, guid, { feed: validFeed(B) });
+  await podkeep.drain();
+  const { actions } = await read(null);
+  expect(await told(actions)).toEqual({ count: COUNT + 1, kinds: [`${B} 1`, `${B} 50`, `${B} 60`, `${B} 70`] });
+});
+
+test("two changes of the same thousand episodes count in their order", async () => {
+  await subscribe(A);
+  const [b, c] = [await subscribe(B), await subscribe(C)];
+  await upload(clientOf("phone"), ...playAll(A));
+  await upload(clientOf("phone"), playOf(COUNT, 2, { feed_url: B }), playOf(COUNT + 1, 3, { feed_url: C }));
+  await patchSubscription(podkeep.app, ann, b, { feed: validFeed(A) });
+  await patchSubscription(podkeep.app, ann, c, { feed: validFeed(A) });
+  // Those that wait are told as what they will be.
+  const kinds = [`${A} 1`, `${A} 2`, `${A} 3`];
+  const tablet = clientOf("tablet");
+  const { timestamp: since, actions } = await read(tablet);
+  expect(await told(actions)).toEqual({ count: COUNT + 2, kinds });
+  const plays = (await Array.fromAsync(streamPlays(podkeep.app, ann, {}))).flat();
+  expect(new Set(plays.map(({ feed_url }) => feed_url))).toEqual(new Set([A]));
+  await podkeep.drain();
+  expect(await told((await read(tablet, since)).actions)).toEqual({ count: COUNT + 2, kinds });
+  const podcasts = await podkeep.sql("select podcast, count(*) as count from episodes group by podcast");
+  expect(podcasts).toMatchObject([{ podcast: 3, count: COUNT + 2 }]);
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT + 2, kinds });
+});
+
+test("an episode that one app names by its guid alone is one with another app's, a thousand episodes later", async () => {
+  await upload(clientOf("desktop"), playOf(0, 3, { guid: null, episode_url: "g" }));
+  await upload(clientOf("phone"), ...playAll(A));
+  podkeep.clock.advance(60_000);
+  await upload(clientOf("phone"), playOf(0, 4, { guid: "g", episode_url: "https://m.example/g.mp3" }));
+  await subscribe(A);
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT + 1, kinds: [`${A} 1`, `${A} 4`] });
+});
+
+test("what is played of a podcast that left the list again waits for it, and is not deleted with it", async () => {
+  await upload(clientOf("phone"), ...playAll(A));
+  const guid = await subscribe(A);
+  await requestDeletion(podkeep.app, ann, guid);
+  await podkeep.app.worker.drain();
+  podkeep.clock.advance(60_000);
+  await podkeep.sql("delete from feeds");
+  await upload(clientOf("phone"), playOf(COUNT, 9));
+  await podkeep.drain();
+  expect(await podkeep.sql("select count(*) as count from episodes where podcast < 0")).toMatchObject([{ count: 1 }]);
+  expect(await told((await read(null)).actions)).toEqual({ count: 1, kinds: [`${A} 9`] });
+});
+
+test("a deletion deletes a thousand episodes, and not what is played once the podcast is added again", async () => {
+  const guid = await subscribe(A);
+  await subscribe(B);
+  await upload(clientOf("phone"), ...playAll(A));
+  await upload(clientOf("phone"), playOf(COUNT, 2, { feed_url: B }));
+  await requestDeletion(podkeep.app, ann, guid);
+  await podkeep.app.worker.drain();
+  podkeep.clock.advance(60_000);
+  await subscribe(A);
+  await upload(clientOf("phone"), playOf(0, 90));
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: 2, kinds: [`${A} 90`, `${B} 2`] });
+  expect(await podkeep.sql("select count(*) as count from episodes")).toMatchObject([{ count: 2 }]);
+  const plays = await podkeep.sql("select position from plays order by position");
+  expect(plays.map(({ position }) => Number(position)).at(-1)).toBe(90);
+});
+
+test("a server that ends while episodes follow their podcast goes on with it at its next start", async () => {
+  await upload(clientOf("phone"), ...playAll(A));
+  await uploadFeedChanges(podkeep.app, ann, clientOf("tablet"), { add: [A], remove: [] });
+  const laptop = clientOf("laptop");
+  const { timestamp: first } = await read(laptop);
+  await moveSome();
+  const { timestamp: since, actions: some } = await read(laptop, first);
+  const left = await podkeep.sql("select count(*) as count from episodes where podcast < 0");
+  expect(Number(left[0]?.["count"])).toBeGreaterThan(0);
+  await podkeep.reopen();
+  podkeep.app.mover.start();
+  await until(async () => (await moves()) === 0);
+  expect(await podkeep.sql("select count(*) as count from episodes where podcast < 0")).toMatchObject([{ count: 0 }]);
+  const { actions: others } = await read(laptop, since);
+  expect(new Set([...some, ...others].map(({ guid }) => guid)).size).toBe(COUNT);
+  expect(some.length + others.length).toBe(COUNT);
+});
+
+test("a server that ends while episodes are sent again sends each once", async () => {
+  const guid = await subscribe(A);
+  await upload(clientOf("phone"), ...playAll(A));
+  const laptop = clientOf("laptop");
+  const { timestamp: first } = await read(laptop);
+  podkeep.clock.advance(60_000);
+  await patchSubscription(podkeep.app, ann, guid, { is_subscribed: false });
+  await patchSubscription(podkeep.app, ann, guid, { is_subscribed: true });
+  await moveSome();
+  const { timestamp: since, actions: some } = await read(laptop, first);
+  await podkeep.reopen();
+  await podkeep.drain();
+  expect(some.length).toBeGreaterThan(0);
+  expect(some.length + (await read(laptop, since)).actions.length).toBe(COUNT);
+});
+
+test("two servers that move the same episodes move each once", async () => {
+  await upload(clientOf("phone"), ...playAll(A));
+  await subscribe(A);
+  const other = await openApp(podkeep.app.config, { clock: podkeep.clock });
+  await Promise.all([podkeep.app.mover.drain(), other.mover.drain()]);
+  await other.close();
+  expect(await moves()).toBe(0);
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
+});
+
+const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
+test.if(onSqlite)("a backup that was made while episodes waited is restored with them, and they follow", async () => {
+  const guid = await subscribe(B);
+  await upload(clientOf("phone"), ...playAll(A), ...playAll(B, 2));
+  await subscribe(A);
+  await requestDeletion(podkeep.app, ann, guid);
+  await podkeep.app.worker.drain();
+  const { file } = await createBackup(podkeep.app.config, podkeep.clock);
+  await podkeep.app.close();
+  await restoreBackup(podkeep.app.config, podkeep.clock, file);
+  await podkeep.open();
+  await podkeep.drain();
+  expect(await moves()).toBe(0);
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
+});
