@@ -114,6 +114,26 @@ test("a guid counts more than the URL of another episode's file", () => {
   expect(found.map((one) => one?.title)).toEqual(["Episode a", "Episode b"]);
 });
 
+test("an episode is what its guid names, and without that the first item that has its file", () => {
+  const file = "https://cdn.example/1.mp3";
+  const finder = new ItemFinder([
+    { guid: "1", url: file },
+    { guid: null, url: file },
+  ]);
+  // Some feeds have spaces around the URL.
+  finder.add({ guid: "trailer", url: ` ${file} `, title: "Trailer" });
+  finder.add({ guid: "other", url: file, title: "Other" });
+  expect([finder.find({ guid: "1", url: file })?.title, finder.done]).toEqual(["Trailer", true]);
+  finder.add({ guid: "1", url: "https://cdn.example/new.mp3", title: "One" });
+  expect(finder.find({ guid: "1", url: file })?.title).toBe("One");
+  expect(finder.find({ guid: null, url: file })?.title).toBe("Trailer");
+});
+
+test("the URL of its file, or the host of that, is no title of an episode", () => {
+  for (const title of ["http://cdn.example/1.mp3", "cdn.example"])
+    expect(find(rss(item("1").replace("Episode 1", title)), [wanted("1")]).found[0]?.title).toBeNull();
+});
+
 test("texts of a feed are made safe, and what is no length or date is left out", () => {
   const hostile = `<item><guid>x</guid><title>\u202eA\u0007 <![CDATA[<script>&amp;]]>${"y".repeat(10_000)}</title>
     <it:duration>99999999999999</it:duration><pubDate>never</pubDate></item>`;
