@@ -284,27 +284,58 @@ test("what an app removes while it has no response to a large upload stays remov
   expect(await listOf(user)).toEqual(urls("new").slice(0, -1).sort());
 });
 
+test("a large list that an app uploads while the one before is on its way lacks what its user removed since", async () => {
+  const user = await podkeep.user();
+  const { actor, client } = deviceOf(user, "phone");
+  let later: Promise<unknown> | undefined;
+  const givesUp = beforeWrites((write) => {
+    if (write === 2) later = uploadFeedList(podkeep.app, actor, client, urls("new").slice(0, -1));
+  });
+  await uploadFeedList(givesUp, actor, client, urls("new"));
+  await later;
+  expect(await listOf(user)).toEqual(urls("new").slice(0, -1).sort());
+});
+
+test("a device's upload does not wait for all of another user's large one", async () => {
+  const [phone, other] = [deviceOf(await podkeep.user(), "phone"), deviceOf(await podkeep.user(), "phone")];
+  const done: string[] = [];
+  const upload = async ({ actor, client }: Device, add: string[], context: Context, what: string) => {
+    await uploadFeedChanges(context, actor, client, { add, remove: [] });
+    done.push(what);
+  };
+  let small: Promise<unknown> | undefined;
+  const between = beforeWrites((write) => {
+    if (write === 2) small = upload(other, urls("other", 1), podkeep.app, "small");
+  });
+  await upload(phone, urls("new"), between, "large");
+  await small;
+  expect(done).toEqual(["small", "large"]);
+});
+
 const READ = 2;
 const BEGUN = 3;
+/** Two parts, without a transaction before the first one. */
+const TWO = urls("new", 200);
 test.each([
-  ["a large upload", [], BEGUN],
-  ["a large upload that is only read", [], READ],
-  ["one of what is there already", urls("new"), BEGUN],
-  ["one of what is there already, and only read,", urls("new"), READ],
-])("what an app removes on another server, while it has no response to %s, stays removed", async (_, before, at) => {
+  ["a large upload", urls("new"), [], BEGUN],
+  ["a large upload that is only read", urls("new"), [], READ],
+  ["one of what is there already", urls("new"), urls("new"), BEGUN],
+  ["one of what is there already, and only read,", urls("new"), urls("new"), READ],
+  ["one in two parts of what is there already", TWO, TWO, READ],
+])("what an app removes on another server, while it has no response to %s, stays removed", async (_, add, had, at) => {
   // A server of its own: uploads of a user wait for each other on one server only.
   const second: typeof import("../../src/services/device-uploads.ts") = await import(
     `../../src/services/device-uploads.ts${"?server=2"}`
   );
   const user = await podkeep.user();
   const { actor, client } = deviceOf(user, "phone");
-  await uploadFeedChanges(podkeep.app, actor, client, { add: before, remove: [] });
-  const [last = ""] = urls("new").slice(-1);
+  await uploadFeedChanges(podkeep.app, actor, client, { add: had, remove: [] });
+  const [last = ""] = add.slice(-1);
   const givesUp = beforeWrites(async (write) => {
     if (write === at) await second.uploadFeedChanges(podkeep.app, actor, client, { add: [], remove: [last] });
   });
-  await uploadFeedChanges(givesUp, actor, client, { add: urls("new"), remove: [] });
-  expect(await listOf(user)).toEqual(urls("new").slice(0, -1).sort());
+  await uploadFeedChanges(givesUp, actor, client, { add, remove: [] });
+  expect(await listOf(user)).toEqual(add.slice(0, -1).sort());
 });
 
 test("a large list that an app uploads with a new token lacks what its user removed since the one with the old", async () => {
@@ -318,15 +349,26 @@ test("a large list that an app uploads with a new token lacks what its user remo
   expect(await listOf(user)).toEqual(urls("new").slice(1).sort());
 });
 
-test("a device that is forgotten between parts of its upload is known again", async () => {
+test.each<[string, (user: TestUser, phone: Device) => Promise<unknown>]>([
+  ["is forgotten", (_, { actor }) => forgetDevice(podkeep.app, actor, "phone")],
+  [
+    "gives way to a hundred others",
+    async (user) => {
+      podkeep.clock.advance(1);
+      for (let n = 0; n < 100; n++) await get(deviceOf(user, `other${n}`), 0);
+    },
+  ],
+])("a device that %s between parts of its upload is known again", async (_, forget) => {
   const user = await podkeep.user();
   const phone = deviceOf(user, "phone");
   await get(phone, 0);
   const forgets = beforeWrites(async (write) => {
-    if (write === 3) await forgetDevice(podkeep.app, phone.actor, "phone");
+    if (write === 3) await forget(user, phone);
   });
   await uploadFeedChanges(forgets, phone.actor, phone.client, { add: urls("new"), remove: [] });
   expect(await listOf(user)).toEqual(urls("new").sort());
+  const known = await podkeep.sql(`select id from clients where user_id = '${user.id}' and device = 'phone'`);
+  expect(known).toEqual([{ id: phone.client.id }]);
 });
 
 test("of a user who is deleted between parts, nothing is left", async () => {
@@ -364,3 +406,20 @@ test("a large upload brings nothing back that another app removed while it was o
   await uploadFeedChanges(between, phone.actor, phone.client, { add: urls("new").toReversed(), remove: [] });
   expect(await listOf(user)).toEqual([]);
 });
+
+test.each([200, MANY])(
+  "what AntennaPod has received and its user removes goes, though it removes %d podcasts before that in one upload",
+  async (count) => {
+    const user = await podkeep.user();
+    const phone = deviceOf(user, "phone", "AntennaPod");
+    await addFeeds(podkeep.app, user.id, urls("old", count));
+    const { timestamp } = await get(phone, 0);
+    podkeep.clock.advance(5000);
+    await addFeeds(podkeep.app, user.id, ["https://received.example/"]);
+    expect((await get(phone, timestamp)).add).toEqual(["https://received.example/"]);
+    podkeep.clock.advance(5000);
+    const remove = [...urls("old", count), "https://received.example/"];
+    await uploadFeedChanges(podkeep.app, phone.actor, phone.client, { add: [], remove });
+    expect(await listOf(user)).toEqual([]);
+  },
+);
