@@ -52,3 +52,9 @@ for (const isForgotten of [false, true]) {
     expect(await positions()).toMatchObject([{ position: 600 }]);
   });
 }
+
+test("what an app marks as played before it has asked for anything counts", async () => {
+  server.clock.advance(60_000);
+  await askAs("Other/1")("POST", EPISODES, [marked()]);
+  expect((await askAs("Elsewhere/1")("GET", `${EPISODES}?since=0`)).actions).toMatchObject([{ position: 600 }]);
+});

@@ -75,6 +75,15 @@ test("a position that AntennaPod took does not come again after what its user di
   expect(await sync()).toEqual([]);
 });
 
+test("what was marked as new is played on where it was left elsewhere after that, though AntennaPod skips that at first", async () => {
+  const sync = await openPhone(PROTOCOLS[0]);
+  await sync([does("new")]);
+  await sync();
+  await playElsewhere(100);
+  expect(await sync([does("download")])).toMatchObject([{ position: 100 }]);
+  expect(await sync()).toMatchObject([{ position: 100 }]);
+});
+
 test("what AntennaPod's user marks as new stays so, though it was finished elsewhere before", async () => {
   const sync = await openPhone(PROTOCOLS[0]);
   await playElsewhere(600);

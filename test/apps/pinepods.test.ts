@@ -57,6 +57,20 @@ test.each([LENGTH, LENGTH - 50])(
   },
 );
 
+test("PinePods, whose clock is ahead, restored from its backup, receives what was played since", async () => {
+  const pinepods = openPinepods();
+  const ownTime = () => now() + 90;
+  await phone()("POST", "/api/2/subscriptions/ann/phone.json", { add: [FEED], remove: [] });
+  await pinepods.sync(0);
+  const backup = ownTime();
+  await tell(phone(), 0, 100, time());
+  for (let sync = 0; sync < 2; sync++) {
+    server.clock.advance(3_600_000);
+    await pinepods.sync(ownTime());
+  }
+  expect((await pinepods.sync(backup)).actions).toMatchObject([{ position: 100 }]);
+});
+
 test("what a phone begins again before PinePods syncs stays where it is", async () => {
   const antennapod = phone();
   const pinepods = openPinepods();

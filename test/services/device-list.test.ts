@@ -307,6 +307,27 @@ test.each([
   },
 );
 
+test("what an Open Podcast API app deletes is removed from phones", async () => {
+  const user = await podkeep.user();
+  const actor = actAsUser(user.id, null, "phone");
+  const client = identifyClient(actor, antennapod);
+  const read = (since: number) => readFeedChanges(podkeep.app, actor, client, { since });
+  const { guid } = await user.add("https://a.example/rss");
+  const { timestamp } = await read(0);
+  await requestDeletion(podkeep.app, actor, guid);
+  await podkeep.drain();
+  expect((await read(timestamp)).remove).toContain("https://a.example/rss");
+});
+
+test("a whole list removes what the one before has added, though its app has not asked since", async () => {
+  const actor = actAsUser((await podkeep.user()).id, null, "laptop");
+  const client = identifyClient(actor, appNamed("mygpoclient", "gpodder"));
+  const [one, two] = ["https://a.example/one", "https://a.example/two"];
+  await uploadFeedList(podkeep.app, actor, client, [one, two]);
+  await uploadFeedList(podkeep.app, actor, client, [one]);
+  expect((await listDeviceFeeds(podkeep.app, actor, null)).map(({ feed_url }) => feed_url)).toEqual([one]);
+});
+
 test("what an app received stays removed elsewhere, though it was forgotten before its upload was answered", async () => {
   const actor = actAsUser((await podkeep.user()).id, null, "phone");
   const client = identifyClient(actor, antennapod);
