@@ -97,6 +97,20 @@ test("all places and plays come into an account with a long list, from feeds tha
   expect((await listPlays(podkeep.app, actor, { limit: 1000 })).plays).toHaveLength(300);
 });
 
+test("plays come in of an episode that a later one of them shows to be another", async () => {
+  const { actor, move } = await open();
+  const [byUrl, byGuid] = [{ episode_url: "https://a.example/1.mp3", guid: null }, { guid: "g" }];
+  const other = { ...byGuid, episode_url: "https://cdn.example/1.mp3" };
+  const playOf = (episode: Partial<Moving["actions"][number]>, hours: number) => ({
+    ...play(60, { feed_url: FEED, sent_at: START - hours * 3_600_000, started: 0, ...episode }),
+    begun_at: START - hours * 3_600_000 - 60_000,
+  });
+  await move({ actions: [playOf(byUrl, 9), playOf(other, 8)] });
+  await move({ plays: [playOf(byUrl, 3), playOf({ ...byUrl, ...byGuid }, 2)] });
+  const { plays } = await listPlays(podkeep.app, actor, { limit: 10 });
+  expect(plays.map(({ ended_at }) => (START - ended_at) / 3_600_000)).toEqual([2, 3, 8, 9]);
+});
+
 test("of two places in one second the one that came last there counts, at each run", async () => {
   const { move, place } = await open();
   const actions = [at(100, START - 5000), at(300, START - 5000)];
