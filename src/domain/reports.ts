@@ -175,7 +175,7 @@ function isNothing(
   const same = habits.ignoresScheme && withoutScheme(holding?.feed_url ?? "") === withoutScheme(feed_url);
   if (!same && holding?.other_url && heldAs(holding.other_url, habits).includes(feed_url)) return true;
   // The device may lack what somebody else has added since the client's last GET, or since it reported it.
-  const until = Math.max(toldUntil, holding?.reported ? (holding.reported_at ?? 0) : 0);
+  const until = Math.max(toldUntil, holding?.reported_at ?? 0);
   return implied === true && !isOwn(listing, holding) && (listing?.changed ?? 0) > until;
 }
 
