@@ -50,6 +50,21 @@ for (const [protocol, get, post] of [
     expect((await list()).toSorted()).toEqual([OWN, FEED]);
   });
 
+  test(`what another app removes and adds again around an upload of AntennaPod with ${protocol}, its user can remove`, async () => {
+    const ask = askAs("AntennaPod/3.11.4");
+    let since: number = (await ask("GET", `${get}?since=0`)).timestamp;
+    const read = async () => {
+      since = (await ask("GET", `${get}?since=${since}`)).timestamp;
+    };
+    await read();
+    await changeElsewhere(FEED, false);
+    await ask("POST", post, { add: [OWN], remove: [] });
+    await changeElsewhere(FEED, true);
+    await read();
+    await ask("POST", post, { add: [], remove: [FEED] });
+    expect(await list()).toEqual([OWN]);
+  });
+
   test(`what AntennaPod with ${protocol} received, its user can remove before the next sync`, async () => {
     const sync = await syncWithoutResponse(() => changeElsewhere(NEWS, true));
     await sync([], [NEWS]);

@@ -1,7 +1,16 @@
 // Single rules of what devices report and receive, each with the story that it decides.
 import { describe, expect, test } from "bun:test";
 import { assumeFullSync, changesFor, type Holding, type Listing } from "../../src/domain/device-list.ts";
-import { hear, isReversed, type Known, newlyHeld, type Report, reportsOf } from "../../src/domain/reports.ts";
+import {
+  hear,
+  holdsReceived,
+  isReversed,
+  type Known,
+  newlyHeld,
+  type Report,
+  reportsOf,
+  saysReceived,
+} from "../../src/domain/reports.ts";
 import type { SyncPosition } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
 
@@ -25,6 +34,7 @@ const { habits: antennapod } = appNamed("AntennaPod", "gpodder");
 const { habits: gpodder } = appNamed("gPodder", "gpodder");
 const { habits: rhythmbox } = appNamed("Rhythmbox", "gpodder");
 const { habits: kasts } = appNamed("Kasts", "gpodder");
+const { habits: yourpods } = appNamed("YourPods", "gpodder");
 const spellings = { former: new Map(), began: 0, fromNothing: true };
 
 /** Whether the feed was on the list when the client's last GET began. */
@@ -80,6 +90,13 @@ describe("what a device adds after somebody has removed it", () => {
     const known = { ...wasListed(true), habits: antennapod };
     expect(hearOne(true, removed(1500), own, known).change).toBe(true);
     expect(hearOne(true, removed(1500), { ...own, reported_at: 999 }, known).change).toBe(false);
+  });
+
+  test("is its user's decision, if the app obeyed that before it sends, though it had made the change it repeats", () => {
+    const own = held({ decided: 1500, reported_at: 1400 });
+    const known = { habits: yourpods, knewUntil: 1999 };
+    expect(hearOne(true, removed(1800), own, known).change).toBe(true);
+    expect(hearOne(true, removed(1800), own, { ...known, habits: rhythmbox }).change).toBe(false);
   });
 
   test("is an echo, if the app reports what it received, and not if it doesn't", () => {
@@ -220,6 +237,28 @@ test("Rhythmbox lacked what it adds after another app did, unless its last GET s
   expect([lacked(900), lacked(1999), lacked(2000)]).toEqual([[], [], ["x"]]);
 });
 
+describe("an upload of AntennaPod says that it has applied what its last GET sent", () => {
+  const receives = (listing: Listing, holding: Holding | null) =>
+    holdsReceived(last, [listing], knownOf(listing, holding));
+
+  test("in the spelling that it holds, and keeps what it is to be sent again", () => {
+    const own = held({ feed_url: HTTP, other_url: X, resend_at: 900, decided: 500 });
+    expect(receives(removed(1500), own)).toEqual([{ ...own, reported: false, reported_at: 3000 }]);
+    expect(receives(listed(1500), null)).toEqual([held({ reported_at: 3000, decided: null })]);
+  });
+
+  test("and nothing of what it knew before, or was not sent yet", () => {
+    expect([receives(removed(1000), held()), receives(removed(2000), held())]).toEqual([[], []]);
+    expect([receives(removed(1001), held()), receives(removed(1999), held())]).toMatchObject([[{}], [{}]]);
+  });
+
+  test("unless that was everything, or the app asks its user first", () => {
+    const everything = { ...last, since: 0 };
+    expect([saysReceived(last, antennapod), saysReceived(everything, antennapod)]).toEqual([true, false]);
+    for (const habits of [gpodder, kasts, rhythmbox]) expect(saysReceived(last, habits)).toBe(false);
+  });
+});
+
 describe("a full sync reports", () => {
   const assume = (listing: Listing, holding: Holding | null) =>
     assumeFullSync(last, [listing], new Map(holding ? [["x", holding]] : []), spellings, 3000);
@@ -275,6 +314,9 @@ describe("a GET sends", () => {
   test("a removal in both schemes, to an app that follows redirects without a report", () => {
     expect(send(removed(1500), held(), { habits: antennapod }).remove).toEqual([X, HTTP]);
     expect(send(removed(1500), held()).remove).toEqual([X]);
+    // Also of the spelling that it had before.
+    const both = held({ other_url: `${HTTP}/`, resend_at: 1500 });
+    expect(send(listed(900), both, { habits: antennapod })).toEqual({ add: [X], remove: [`${HTTP}/`, `${X}/`] });
   });
 
   const former = new Map([["x", [{ feed: "x", feed_url: `${X}/`, until: 700 }]]]);
