@@ -33,9 +33,8 @@ function createProtocol({ app }: TestApp): Hono<HttpEnv> {
     throttle: createThrottle(app),
   };
   routes.use(refuseCrossSite(shared, { page: false }));
-  routes.use("/me", requireSignIn(app, shared, { sessions: true }));
-  routes.use("/devices/*", requireSignIn(app, shared, { sessions: true }));
-  routes.use("/logout", requireSignIn(app, shared, { sessions: true }));
+  for (const path of ["/me", "/devices/*", "/logout", "/change"])
+    routes.use(path, requireSignIn(app, shared, { sessions: true }));
   routes.get("/me", (c) => c.json({ ...c.get("actor"), user: c.get("userName") }));
   routes.get("/devices/:id", (c) => {
     nameDevice(c, c.req.param("id"));
@@ -43,6 +42,10 @@ function createProtocol({ app }: TestApp): Hono<HttpEnv> {
   });
   routes.get("/logout", (c) => {
     endSession(c);
+    return c.body(null, 204);
+  });
+  routes.get("/change", async (c) => {
+    await ann.setPassword("another password");
     return c.body(null, 204);
   });
   routes.get("/page", async (c) => {
@@ -293,6 +296,13 @@ describe("with a token as the password", () => {
 });
 
 describe("with a session", () => {
+  test("a password that is replaced while its request is answered begins none, and the request is done", async () => {
+    const { status, headers } = await get("/change", basicAuth("ann", PASSWORD));
+    expect([status, headers.getSetCookie()]).toEqual([204, []]);
+    const after = await get("/me", basicAuth("ann", "another password"));
+    expect([after.status, after.headers.getSetCookie()]).toEqual([200, [expect.stringContaining("sessionid=")]]);
+  });
+
   test("credentials begin one, which signs in without them", async () => {
     const first = await get("/me", { ...basicAuth("ann", PASSWORD), "User-Agent": "AntennaPod/3.5.0" });
     const [cookie] = first.headers.getSetCookie();
