@@ -4,7 +4,9 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openForeign } from "../../src/db/sqlite/foreign.ts";
+import { nothingFrom } from "../../src/domain/moving-in.ts";
 import { readMovingFile } from "../../src/moving/file.ts";
+import { readMoving, writeMoving } from "../../src/moving/lines.ts";
 import { writeAntennaPod } from "../support/antennapod.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "podkeep-databases-"));
@@ -53,6 +55,16 @@ test("more podcasts than anybody has are refused", async () => {
       insert into Feeds (id, download_url) select x, 'https://a.example/' || x from n`);
   });
   await expect(readMovingFile(new Blob([bytes]), { most: MOST })).rejects.toThrow("more than 50000 podcasts");
+});
+
+test("more devices than a user can have here, or more text, are refused", async () => {
+  const devices = Array.from({ length: 4 }, (_, n) => ({ id: `${n}`, caption: "", type: "other" as const }));
+  const bytes = new TextEncoder().encode([...writeMoving({ ...nothingFrom("podkeep"), devices })].join(""));
+  const lines = () => new Blob([bytes]).stream();
+  const limits = { feeds: 1, episodes: 1, devices: 4, bytes: bytes.length };
+  expect((await readMoving(lines(), limits)).devices).toEqual(devices);
+  await expect(readMoving(lines(), { ...limits, devices: 3 })).rejects.toThrow("more than 3 devices");
+  await expect(readMoving(lines(), { ...limits, bytes: bytes.length - 1 })).rejects.toThrow("of text");
 });
 
 test("a client that is gone ends the process", async () => {
