@@ -123,6 +123,17 @@ test("an episode that one app knows by http and another by https is one", () => 
   expect(rows).toMatchObject([{ position: 2, episode_url: "http://feed.example/1.mp3" }]);
 });
 
+test("two podcasts of which one upload names an episode by one guid or file have an episode each", () => {
+  for (const guid of ["1", null]) {
+    const set = new EpisodeSet([], () => ++ids);
+    for (const podcast of [1, 2]) set.add({ podcast, feed_url: null }, play(podcast, { guid }), arrival(podcast));
+    expect(set.all().map(({ podcast, actions }) => [podcast, actions[0]?.position])).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
+  }
+});
+
 test("the kinds of an episode are kept apart, and a guid that one of them brings is known of all", () => {
   const both = store(
     [play(0, { kind: "download", position: null, sent_at: 9000 })],
