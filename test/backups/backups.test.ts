@@ -188,7 +188,7 @@ describe("making a backup", () => {
 
   test("a backup under the same name removes what a killed one left, and nothing else", async () => {
     const left = ["mine.db.0f1e2d3c.partial", "mine.db.0f1e2d3c.partial-journal"];
-    const others = ["mine.db.partial", "other.db.0f1e2d3c.partial", "mine.db.9f1e2d3c.partial"];
+    const others = ["mine.db.partial", "ours.db.0f1e2d3c.partial", "mine.db.9f1e2d3c.partial"];
     mkdirSync(inDirectory("elsewhere"));
     for (const name of [...left, ...others]) {
       const file = inDirectory(`elsewhere/${name}`);
@@ -199,6 +199,13 @@ describe("making a backup", () => {
     }
     await backup(inDirectory("elsewhere/mine.db"));
     expect(readdirSync(inDirectory("elsewhere")).sort()).toEqual(["mine.db", ...others].sort());
+  });
+
+  test("a backup is made though what looks like a killed one's can't be removed", async () => {
+    const stays = inDirectory("elsewhere/mine.db.0f1e2d3c.partial");
+    mkdirSync(stays, { recursive: true });
+    utimesSync(stays, new Date(0), new Date(0));
+    expect(await backup(inDirectory("elsewhere/mine.db"))).toMatchObject({ file: inDirectory("elsewhere/mine.db") });
   });
 
   test("a backup that gets its name during pruning is not an error", async () => {
