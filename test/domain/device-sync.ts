@@ -198,7 +198,8 @@ export class Server implements SyncServer {
   }
 
   hasLeft(feed: string): boolean {
-    return this.listing(feed)?.state === "left" || this.aliases.has(feed);
+    const found = this.find(feed);
+    return found !== undefined && feedOf(found.feed_url) !== feed;
   }
 
   areOne(a: string, b: string): boolean {
