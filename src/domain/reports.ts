@@ -208,8 +208,8 @@ function isRepetition(report: Report, received: string, known: Known): boolean {
   const reported_at = holding?.reported_at ?? 0;
   if (holding?.reported === subscribed) return wasSo || last?.since === 0 || reported_at >= knewUntil;
   if (holding?.reported === !subscribed) {
-    // When it did, the restore of a backup forgot: a change that its user made before the first GET must count.
-    if (holding.reported_at === null && last?.own !== false) return false;
+    // When it did, the restore of a backup forgot: what its user changed without the first response must count.
+    if (holding.reported_at === null && last?.own !== false && !habits.sendsFirst) return false;
     // An app that echoes at once, and has reported otherwise since then, echoes nothing from before.
     if (habits.echoes === "at once" && reported_at >= knewUntil) return false;
   }

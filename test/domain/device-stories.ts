@@ -76,6 +76,13 @@ export const STORIES: Record<string, World> = {
       ...[tap(0, 0), sync(0), tap(0, 0)],
     ],
   },
+  "what AntennaPod Desktop echoes after the server was restored decides nothing": {
+    devices: kept("desktop", "antennapod", "antennapod"),
+    steps: [
+      ...[tap(0, 0), sync(0), sync(0, { do: "restore server" }, { do: "delete", feed: 0 })],
+      sync(0, write(0, true)),
+    ],
+  },
   "two Kasts with one device id end with one list": {
     devices: kept("kasts", "antennapod", "antennapod"),
     steps: [{ do: "twin", device: 0 }, tap(0, 0), tap(0, 0, false)],
