@@ -336,9 +336,12 @@ export async function play(
     const before = [...one.overridden, ...(doubtful.get(one) ?? [])].filter((held) => !echoes.has(held));
     const queued = new Set(one.notTapped);
     const isFull = luck?.full || one.since === 0;
+    let changed: string[] = [];
     const arrived = await one.sync(luck, async () => {
       const listed = one.kind === "kasts" ? await server.subscribed() : null;
+      const sent = decisions.snapshot();
       await during();
+      changed = ALL.filter((held) => decisions.changedSince(sent, held)).map(feedOf);
       // An app that keeps its own change although it was told otherwise decides nothing new.
       decisions.disturb(one.overridden.filter((held) => !echoes.has(held)));
       // Kasts uploads what was on the list, in this spelling, too: that decides nothing against what changed since.
@@ -367,7 +370,9 @@ export async function play(
     decisions.disturb(doubtful.get(one) ?? []);
     if (!luck?.lost) received.delete(one);
     else if (luck.lost === "post" && !isFull) {
-      received.set(one, new Set([...echoes, ...[...one.notTapped].filter((held) => !queued.has(held))]));
+      // A known limit: of what changed again before the upload, the server does not know that it was sent.
+      const applied = [...one.notTapped].filter((held) => !queued.has(held) && !changed.includes(feedOf(held)));
+      received.set(one, new Set([...echoes, ...applied]));
     }
     if (luck?.lost === "upload") for (const unsent of one.postedBack) decisions.begin(one, unsent);
     if (!luck?.lost) await others?.syncPlaces(one, lost);
