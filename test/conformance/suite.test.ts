@@ -8,7 +8,7 @@ import { brokenBasics } from "./broken-basics.ts";
 import { BROKEN_RACES } from "./broken-races.ts";
 import { BROKEN } from "./broken-servers.ts";
 import { keepListsApart } from "./broken-sync.ts";
-import { answers, type Broken, eachItem, instead, type Json } from "./changes.ts";
+import { answers, asks, type Broken, eachItem, instead, type Json } from "./changes.ts";
 import { createLetterServer, READINGS, type Reading } from "./naive-draft.ts";
 import { createNaiveServer } from "./naive-server.ts";
 import { beAnother, beAnotherDraft, beAnotherSync, PATH } from "./other-server.ts";
@@ -225,6 +225,20 @@ describe("podkeep conformance", () => {
       await close();
       expect([failed(run).length, run.left, subscriptions]).toEqual([1, left, left]);
     }
+  });
+
+  test("a failure names what is missing of a long list, and shows nothing else of it", async () => {
+    const { target, close } = await openTarget(
+      asks({ method: "GET", path: /^\/subscriptions$/ }, (query) => {
+        const since = Date.parse(query.get("since") ?? "");
+        if (!Number.isNaN(since)) query.set("since", new Date(since + 1).toISOString());
+      }),
+    );
+    const { results } = await runChecks(target, ({ id }) => id === "openpodcast/page/bursts-have-an-order");
+    await close();
+    const reason = results[0]?.reason ?? "";
+    expect(reason).toStartWith("feeds seen: 5 of 20 missing: [");
+    expect(reason.match(/\d+(?=\.xml)/g)).toEqual(["11", "15", "19", "3", "7"]);
   });
 
   test("two runs that begin in the same millisecond do not meet in an account", async () => {
