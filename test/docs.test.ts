@@ -14,13 +14,16 @@ import { basicAuth } from "./support/basic-auth.ts";
 const root = new URL("..", import.meta.url).pathname;
 const read = (file: string) => Bun.file(join(root, file)).text();
 
-test("the API's examples are what the server answers", async () => {
+test.each([
+  ["docs/api.md", 10],
+  ["docs/gpodder.md", 7],
+] as const)("the examples of %s are what the server answers, and more than %d", async (file, few) => {
   const test = await openTestApp({ public_url: "https://podcasts.example.org" });
   test.clock.set(Date.parse("2026-11-21T18:00:00Z"));
-  const { token } = await test.user();
+  const { name, token } = await test.user("ann");
   let etag = "";
-  const blocks = [...(await read("docs/api.md")).matchAll(/^```http\n([\s\S]*?)\n```$/gm)].map(([, text = ""]) => text);
-  expect(blocks.length).toBeGreaterThan(10);
+  const blocks = [...(await read(file)).matchAll(/^```http\n([\s\S]*?)\n```$/gm)].map(([, text = ""]) => text);
+  expect(blocks.length).toBeGreaterThan(few);
   for (const block of blocks) {
     const [, request = "", status, response = ""] =
       /^([\s\S]*?)\n\n(?=\d{3} )(\d{3}) .*\n?([\s\S]*)$/.exec(block) ?? [];
@@ -29,6 +32,7 @@ test("the API's examples are what the server answers", async () => {
     const [method = "", path = ""] = request.split(/\s/);
     const auth = sent.headers["Authorization"];
     if (auth?.endsWith("podkeep_…")) sent.headers["Authorization"] = `Bearer ${token}`;
+    if (auth === "Basic …") Object.assign(sent.headers, basicAuth(name, token));
     if (sent.headers["If-None-Match"]) sent.headers["If-None-Match"] = etag;
     const answer = await test.send(method, path, {
       headers: sent.headers,
