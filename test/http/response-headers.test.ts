@@ -1,5 +1,6 @@
 // Headers of every response: no browser or proxy may reuse one without revalidation, or for another user.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { listen } from "../../src/server/listen.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
 let server: TestApp;
@@ -54,6 +55,19 @@ test("every response must be revalidated and is for its user only", async () => 
   for (const [status, send] of responses) {
     expectHeaders(status, await send());
   }
+});
+
+test("every response has the server's time, by which an app with a wrong clock goes", async () => {
+  const socket = await listen({ host: "127.0.0.1", port: 0, flag: "--port" }, server.http.fetch);
+  const headers = { Authorization: `Bearer ${user.token}` };
+  for (const path of ["/subscriptions", "/index.php/apps/gpoddersync/episode_action", "/api/2/episodes/nobody.json"]) {
+    const { headers: sent } = await fetch(new URL(path, socket.url), { headers });
+    expect([path, sent.get("date")]).toEqual([
+      path,
+      expect.stringMatching(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/),
+    ]);
+  }
+  await socket.stop(true);
 });
 
 test("a 500 has them too", async () => {
