@@ -78,14 +78,16 @@ async function verifyOne(file: string, _options: unknown, command: Command): Pro
 
 function describe({
   schema,
+  subscriptions,
   tables,
   bytes,
 }: {
   schema: string;
+  subscriptions: number;
   tables: Record<string, number>;
   bytes?: number;
 }): string {
-  const { users = 0, subscriptions = 0 } = tables;
+  const { users = 0 } = tables;
   const size = bytes === undefined ? "" : `, ${describeSize(bytes)}`;
   const counts = [plural(users, "user"), plural(subscriptions, "subscription")].join(", ");
   return `${counts}, schema ${schema}${size}`;

@@ -25,6 +25,8 @@ import { choosePageSize } from "./page-size.ts";
 export interface Contents {
   /** Schema version. */
   schema: string;
+  /** Subscriptions that are neither deleted nor unsubscribed. */
+  subscriptions: number;
   /** Rows by table. */
   tables: Record<string, number>;
 }
@@ -149,11 +151,15 @@ function contentsOf(sqlite: Sqlite): Contents {
     .sort();
   return {
     schema: appliedMigrations(sqlite).at(-1) ?? "",
+    subscriptions: Number(firstValue(sqlite, LIVE)),
     tables: Object.fromEntries(
       names.map((name) => [name, Number(firstValue(sqlite, `select count(*) from ${quoteName(name)}`))]),
     ),
   };
 }
+
+/** In every schema. */
+const LIVE = "select count(*) from subscriptions where deleted is null and is_subscribed = 1";
 
 const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
 

@@ -66,6 +66,16 @@ test("a backup is created and verified while the server runs", async () => {
   await server.stop();
 });
 
+test("of a podcast that was unsubscribed, a backup and its restore don't say that they have it", async () => {
+  await podkeep.run(["subscription", "remove", "ann", "https://feed0.test/rss"]);
+  const left = `\n1 user, ${count - 1} subscriptions, `;
+  const made = await backup("create");
+  expect(made.out).toContain(left);
+  const [file = ""] = made.out.split("\n");
+  expect((await backup("verify", file)).out).toContain(left);
+  expect((await backup("restore", file, "--yes")).out).toContain(left);
+});
+
 test("the list of backups has the size of a large one in a unit in which people read it", async () => {
   const { file } = (await backup("create", "--json")).json;
   truncateSync(file, 65 * 1024 ** 3);
