@@ -73,7 +73,7 @@ http { access_log off; ${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
 };
 
 interface Change {
-  name: "Caddy" | "nginx" | "Traefik";
+  name: keyof typeof PROXIES;
   path: string;
   write: [before: string, after: string][];
   /** What the guide says of it. */
@@ -102,6 +102,18 @@ const PATHS: Change[] = [
       ["http://127.0.0.1:8042;", "http://127.0.0.1:8042/;"],
     ],
     said: ["`location /podcasts/`", "`proxy_pass http://127.0.0.1:8042/`"],
+  },
+  {
+    name: "Apache",
+    path: "/podkeep",
+    write: [["ProxyPass / http://127.0.0.1:8042/", "ProxyPass /podkeep http://127.0.0.1:8042/podkeep"]],
+    said: ["`ProxyPass /podkeep http://127.0.0.1:8042/podkeep` (Apache)"],
+  },
+  {
+    name: "Apache",
+    path: "/podcasts",
+    write: [["ProxyPass / http://127.0.0.1:8042/", "ProxyPass /podcasts http://127.0.0.1:8042"]],
+    said: ["in Apache `ProxyPass /podcasts http://127.0.0.1:8042`"],
   },
   {
     name: "Traefik",
