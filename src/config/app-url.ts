@@ -45,8 +45,11 @@ export const isLocal = (url: string) => LOOPBACK.test(new URL(url.replace(`:${PO
 
 /** How phones get to reach a server that has a local URL only: a sentence without its full stop. */
 export function adviseForPhones({ host, port }: Pick<Config, "host" | "port">, start: Start = findStart()): string {
-  const setting = isWildcard(host) ? `PODKEEP_PUBLIC_URL=http://ADDRESS:${port || PORT}` : "PODKEEP_HOST=0.0.0.0";
-  return adviseToSet(setting, start);
+  if (!isWildcard(host)) return adviseToSet("PODKEEP_HOST=0.0.0.0", start);
+  const address = `PODKEEP_PUBLIC_URL=http://ADDRESS:${port || PORT}`;
+  // By hand, the host may come from a flag, which the command of the advice has not.
+  const isByHand = start === "source" || start === "executable";
+  return adviseToSet(isByHand ? `PODKEEP_HOST=${host} ${address}` : address, start);
 }
 
 /** The first IPv4 address of a physical interface; null if there is none. */

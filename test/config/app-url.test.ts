@@ -35,11 +35,20 @@ test("in a sandbox that keeps the machine's addresses from the program it is tha
 });
 
 test.each([
-  ["127.0.0.1", "PODKEEP_HOST=0.0.0.0"],
-  ["0.0.0.0", "PODKEEP_PUBLIC_URL=http://ADDRESS:8042"],
-  ["::", "PODKEEP_PUBLIC_URL=http://ADDRESS:8042"],
-])("if no phone reaches a server that listens on %s, the advice is %s", (host, setting) => {
-  expect(adviseForPhones({ host, port: 8042 }, "source")).toContain(setting);
+  ["127.0.0.1", "source", "stop it, and start it with PODKEEP_HOST=0.0.0.0 npm start"],
+  [
+    "0.0.0.0",
+    "source",
+    "stop it, and start it with PODKEEP_HOST=0.0.0.0 PODKEEP_PUBLIC_URL=http://ADDRESS:8042 npm start",
+  ],
+  [
+    "::",
+    "executable",
+    "stop it, and start it with PODKEEP_HOST=:: PODKEEP_PUBLIC_URL=http://ADDRESS:8042 podkeep serve",
+  ],
+  ["0.0.0.0", "container", "create the container again, with -e PODKEEP_PUBLIC_URL=http://ADDRESS:8042"],
+] as const)("if no phone reaches a server at %s that was started as %s, the advice is: %s", (host, start, advice) => {
+  expect(adviseForPhones({ host, port: 8042 }, start)).toBe(advice);
 });
 
 test.each([
