@@ -132,7 +132,7 @@ async function misuse(words: string[]): Promise<string | null> {
     const options = [...helper.visibleOptions(command), ...helper.visibleGlobalOptions(command)];
     const inner = command.commands.find((one) => one.name() === word);
     if (inner) command = inner;
-    else if (word.startsWith("-")) {
+    else if (/^-./.test(word)) {
       const option = options.find(({ long, short }) => word === long || word === short);
       if (!option) return `${command.name()} has no ${word}`;
       if (option.required) words.splice(index + 1, 1);

@@ -13,7 +13,7 @@ import { type Version, writeAntennaPod } from "../../support/antennapod.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 import { signInAt } from "../../support/page-session.ts";
 import { PATIENCE } from "../../support/patience.ts";
-import { openProgram } from "../../support/program.ts";
+import { openProgram, PROGRAM } from "../../support/program.ts";
 import { readUser } from "../../support/user-data.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -222,6 +222,15 @@ describe("from a file", () => {
       ]);
     },
   );
+
+  test("a database comes on standard input too, as into a container", async () => {
+    writeAntennaPod(file("piped.db"), FEEDS, EPISODES);
+    const name = await user("piped");
+    const piped = openProgram(["bash", "-c", `exec "$@" < ${file("piped.db")}`, "bash", ...PROGRAM]);
+    const { out } = await piped.run(["import", name, "-", "--data-dir", here.data]);
+    expect(out).toContain("From AntennaPod: 2 subscriptions added, ");
+    piped.close();
+  });
 
   test("one of each is counted as one", async () => {
     writeAntennaPod(file("one.db"), FEEDS.slice(0, 1), EPISODES.slice(0, 1));
