@@ -167,8 +167,8 @@ export function openWindow(last: SyncPosition | null, sent: Seconds, clock: Mill
 const WRONG_CLOCK = 2 * 24 * 60 * 60;
 
 /** From where a GET sends changes: of a device that was restored, its own time may be later than what it knew then. */
-export function sentFrom({ since, start }: SyncPosition, { clock }: Habits): Millis {
-  const isRestored = start === restoredAt(since);
+export function sentFrom({ since, start, own }: SyncPosition, { clock }: Habits): Millis {
+  const isRestored = own && start === restoredAt(since);
   return isRestored && clock !== "server" ? Math.max(0, start - WRONG_CLOCK * 1000) : start;
 }
 
