@@ -54,7 +54,7 @@ async function runCommand(args: string[], json: boolean): Promise<number> {
       help += text;
     },
     writeErr: (text: string) => {
-      complaint += printableLines(cutMiddle(reword(text)));
+      complaint += printableLines(reword(text));
     },
   };
   try {
@@ -77,7 +77,8 @@ async function runCommand(args: string[], json: boolean): Promise<number> {
     if (error instanceof CommanderError) {
       const missing = error.code === "commander.help" && "no command given: podkeep --help lists them";
       const reason = missing || reword(error.message).replace(/^error: /, "");
-      await (json ? printError(json, "usage", reason) : print(complaint.trimEnd(), STDERR));
+      const shown = missing ? complaint : cutMiddle(complaint);
+      await (json ? printError(json, "usage", reason) : print(shown.trimEnd(), STDERR));
       return USAGE;
     }
     throw error;

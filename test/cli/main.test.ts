@@ -379,6 +379,14 @@ test.each(["user create", "completion", "token issue ann --expires", "help"])(
   },
 );
 
+test("podkeep alone, and a command without its subcommand, show all of their help", async () => {
+  for (const words of [[], ["user"]]) {
+    const { out } = await program.run([...words, "--help"]);
+    const { code, err } = await program.run(words);
+    expect([code, err.trimEnd()]).toEqual([2, out.trimEnd()]);
+  }
+});
+
 test.each([
   [["user", "create", ""], "name"],
   [["user", "rename", "ann", ""], "new-name"],
