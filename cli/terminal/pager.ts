@@ -10,8 +10,8 @@ export async function page(text: string): Promise<void> {
   if (!pager || text.split("\n").length < process.stdout.rows) return print(text);
   // Ctrl-C is for the pager.
   process.on("SIGINT", () => {});
-  // As git does: colours, no need to quit a short text, which stays on the screen.
-  const env = { LESS: "FRX", ...process.env };
+  // As git does: colours, no need to quit a short text, which stays on the screen. The text is UTF-8 in every locale.
+  const env = { LESS: "FRX", LESSCHARSET: "utf-8", ...process.env };
   const child = Bun.spawn(["sh", "-c", pager], {
     env,
     stdin: new Blob([`${text}\n`]),
