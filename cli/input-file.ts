@@ -1,7 +1,8 @@
 // A file, a pipe or a device that a command reads.
 import { createReadStream } from "node:fs";
-import { readUpTo, sizeText } from "../src/bounded.ts";
+import { readUpTo } from "../src/bounded.ts";
 import { codeOf, DomainError, reasonOf } from "../src/errors.ts";
+import { describeSize } from "../src/file-size.ts";
 
 /** The largest file, in bytes. */
 export const MOST_BYTES = 256 * 1024 * 1024;
@@ -16,6 +17,6 @@ export async function readInput(file: string, most = MOST_BYTES): Promise<Uint8A
     const missing = codeOf(error) === "ENOENT";
     throw new DomainError(missing ? "not_found" : "invalid", `${name} can't be read: ${reasonOf(error)}`);
   });
-  if (bytes === null) throw new DomainError("too_large", `${name} is larger than ${sizeText(most)}`);
+  if (bytes === null) throw new DomainError("too_large", `${name} is larger than ${describeSize(most)}`);
   return bytes;
 }

@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { isTlsError, reasonOf } from "../errors.ts";
+import { describeSize } from "../file-size.ts";
 import { readRetryAfter } from "../retry-after.ts";
 import { Failure } from "./expect.ts";
 import { Secrets } from "./secrets.ts";
@@ -256,7 +257,7 @@ function describeSilence(url: string, timeout: number, error: unknown): string {
   const { origin } = new URL(url);
   if (error instanceof DOMException && error.name === "TimeoutError")
     return `${url}: no complete response in ${timeout} s`;
-  if (error instanceof TooLong) return `${url}: the response is larger than ${MOST_BYTES / 1024 / 1024} MiB`;
+  if (error instanceof TooLong) return `${url}: the response is larger than ${describeSize(MOST_BYTES)}`;
   const reason = reasonOf(error);
   if (!isTlsError(error)) return `${origin} does not respond: ${reason}`;
   const advice = /self-signed|\bCA\b/.test(reason) ? "; NODE_EXTRA_CA_CERTS=FILE makes this run trust it" : "";

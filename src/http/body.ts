@@ -1,7 +1,7 @@
 // Request bodies: reading them up to a size, and up to a share of memory for each user.
 import type { Context } from "hono";
-import { sizeText } from "../bounded.ts";
 import { DomainError } from "../errors.ts";
+import { describeSize } from "../file-size.ts";
 import { nextTurn } from "../turns.ts";
 import type { HttpEnv } from "./env.ts";
 import { checkIfLate } from "./late.ts";
@@ -178,7 +178,7 @@ function holdLarge(request: Request, holder: number): void {
 }
 
 const tooLarge = (what: string, max: number) =>
-  new DomainError("too_large", `The ${what} is larger than ${sizeText(max)}`);
+  new DomainError("too_large", `The ${what} is larger than ${describeSize(max)}`);
 const tooMany = (message: string) => new DomainError("too_many", message, { retry_after: 5 });
 
 function hold(request: Request, holder: number, bytes: number, max: number): void {

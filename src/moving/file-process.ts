@@ -1,10 +1,11 @@
 // The process that reads one file from its standard input, and ends.
-import { readUpTo, sizeText } from "../bounded.ts";
+import { readUpTo } from "../bounded.ts";
 import { APPLICATION_ID } from "../db/sqlite/file.ts";
 import { isSqlite, openForeign } from "../db/sqlite/foreign.ts";
 import { type Moving, nothingFrom } from "../domain/moving-in.ts";
 import { decodeOpml, NotOpmlError, OpmlError, readOpml } from "../domain/opml.ts";
 import { DomainError } from "../errors.ts";
+import { describeSize } from "../file-size.ts";
 import { readAppDatabase } from "./databases.ts";
 import { isDense } from "./dense.ts";
 import { writeMoving } from "./lines.ts";
@@ -21,7 +22,7 @@ export async function readFileHere(most: number): Promise<void> {
   for (const line of writeMoving(moving)) await Bun.write(Bun.stdout, line);
 }
 
-const tooLarge = (most: number) => new DomainError("too_large", `The file is larger than ${sizeText(most)}`);
+const tooLarge = (most: number) => new DomainError("too_large", `The file is larger than ${describeSize(most)}`);
 
 /** By its bytes, not by its name. */
 function read(bytes: Uint8Array): Moving {

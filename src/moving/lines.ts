@@ -1,9 +1,9 @@
 // What moves in as lines of JSON, so that many episodes are read and written in turns.
 import { z } from "zod";
-import { sizeText } from "../bounded.ts";
 import { type Moving, MovingAction, MovingDevice, MovingFeed, MovingPlay, nothingFrom } from "../domain/moving-in.ts";
 import { isText } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
+import { describeSize } from "../file-size.ts";
 import { parseJson } from "../json.ts";
 import { takeTurns } from "../turns.ts";
 
@@ -52,7 +52,7 @@ export async function readMoving(lines: AsyncIterable<Uint8Array>, limits: Movin
   for await (const chunk of lines) {
     bytes += chunk.length;
     if (bytes > limits.bytes)
-      throw new DomainError("too_large", `There is more than ${sizeText(limits.bytes)} of text`);
+      throw new DomainError("too_large", `There is more than ${describeSize(limits.bytes)} of text`);
     const part = Buffer.concat([rest, chunk]);
     let start = 0;
     for (let end = part.indexOf("\n"); end >= 0; end = part.indexOf("\n", start)) {

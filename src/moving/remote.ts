@@ -1,9 +1,10 @@
 // Requests to another server, as one of its apps: they only read.
 import type { z } from "zod";
-import { readUpTo, sizeText } from "../bounded.ts";
+import { readUpTo } from "../bounded.ts";
 import { decodeOpml, OpmlError, type OpmlFeed, readOpml } from "../domain/opml.ts";
 import { parseUrl } from "../domain/url.ts";
 import { DomainError, reasonOf } from "../errors.ts";
+import { describeSize } from "../file-size.ts";
 import { parseJson } from "../json.ts";
 import { readRetryAfter } from "../retry-after.ts";
 import { VERSION } from "../version.ts";
@@ -98,10 +99,10 @@ export function openRemote(account: Account, bearer = false): Remote {
       if (target) throw redirected(host, parseUrl(target, url.href));
       const body = await readUpTo(response.body ?? new Blob().stream(), MOST_BYTES);
       if (body === null)
-        throw new DomainError("too_large", `A response of ${host} is larger than ${sizeText(MOST_BYTES)}`);
+        throw new DomainError("too_large", `A response of ${host} is larger than ${describeSize(MOST_BYTES)}`);
       received += body.length;
       if (received > MOST_IN_ALL)
-        throw new DomainError("too_large", `${host} sends more than ${sizeText(MOST_IN_ALL)}`);
+        throw new DomainError("too_large", `${host} sends more than ${describeSize(MOST_IN_ALL)}`);
       const { status, headers } = response;
       const wait = BUSY.includes(status) ? readRetryAfter(headers.get("retry-after"), Date.now()) : null;
       return { status, body, wait };

@@ -65,7 +65,7 @@ test("the room on a disk has a unit in which people read it", () => {
   const [space] = checkDiskSpace(directory, file);
   expect(space).toMatchObject({
     state: "problem",
-    detail: expect.stringMatching(/^[\d.]{1,5} [KMGT]iB free, 3 TiB needed$/),
+    detail: expect.stringMatching(/^[\d.]{1,5} [KMGT]B free, 3 TB needed$/),
   });
 });
 

@@ -79,7 +79,7 @@ test("of a podcast that was unsubscribed, a backup and its restore don't say tha
 test("the list of backups has the size of a large one in a unit in which people read it", async () => {
   const { file } = (await backup("create", "--json")).json;
   truncateSync(file, 65 * 1024 ** 3);
-  expect((await backup("list")).out).toContain(`\t65 GiB\t${file}`);
+  expect((await backup("list")).out).toContain(`\t65 GB\t${file}`);
 });
 
 test("of backups that are made at once under one name, one is kept, and the others are refused", async () => {

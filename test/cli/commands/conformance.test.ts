@@ -190,7 +190,7 @@ describe("what is no server to check is named", () => {
   test("a response without an end", async () => {
     const piece = new Uint8Array(1024 * 1024).fill(120);
     const pull = (controller: ReadableStreamDefaultController) => controller.enqueue(piece);
-    expectWords(await run(serve(() => new Response(new ReadableStream({ pull })))), "larger than 16 MiB");
+    expectWords(await run(serve(() => new Response(new ReadableStream({ pull })))), "larger than 16 MB");
   });
 
   test("a certificate that nobody has signed", async () => {
