@@ -6,6 +6,9 @@ export const OPEN_PAGES = ["/docs", "/connect/:secret", "/setup/:code", "/passwo
 /** Pages and files for strangers. */
 export const OPEN_PATHS = ["/", "/sign-in", "/sign-out", "/assets/*", ...OPEN_PAGES];
 
+/** Where password managers look for the page on which a password is changed (W3C, change-password-url). */
+export const CHANGE_PASSWORD = "/.well-known/change-password";
+
 /** Pages of users: a stranger who opens one gets the sign-in page. Every path that no list has is closed too. */
 export const CLOSED_PATHS = [
   "/podcasts",
@@ -20,4 +23,5 @@ export const CLOSED_PATHS = [
   "/account",
   "/account/*",
   "/allow/*",
+  CHANGE_PASSWORD,
 ];

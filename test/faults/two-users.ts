@@ -384,6 +384,7 @@ const PAGE: Record<string, Example> = {
   "POST /account/move-in": form("/account/move-in", { file: { file: OPML } }, 200),
   "POST /account/move-in/confirm": form("/account/move-in/confirm", { data: { part: MOVING } }, 303),
   "GET /account/password": same("/account/password", 303),
+  "GET /.well-known/change-password": same("/.well-known/change-password", 303),
   "GET /account/podkeep.json": same("/account/podkeep.json"),
 };
 

@@ -10,6 +10,7 @@ import { signOutEverywhere } from "../../services/sessions.ts";
 import { nextTurn } from "../../turns.ts";
 import { deleteSessionCookie } from "../cookies.ts";
 import type { HttpEnv } from "../env.ts";
+import { CHANGE_PASSWORD } from "../page-paths.ts";
 import { download } from "../response-body.ts";
 import { attemptsOf, type Shared } from "../shared.ts";
 import { readForm } from "./form.ts";
@@ -26,8 +27,8 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
     return show(c, <AccountPage notice={notice} />);
   });
 
-  // Where a refused form was, for browsers that open it again.
-  http.get("/account/password", (c) => c.redirect("/account", 303));
+  // The second is where a refused form was, for browsers that open it again.
+  for (const path of [CHANGE_PASSWORD, "/account/password"]) http.get(path, (c) => c.redirect("/account", 303));
 
   http.post("/account/password", async (c) => {
     const typed = await readForm(c, Form);

@@ -52,6 +52,18 @@ test("a browser that keeps no cookies is told so, and not asked for the password
   expect(page.body).toContain('name="next" value="/apps"');
 });
 
+test("a password manager that knows the well-known path finds where the password is changed", async () => {
+  const path = "/.well-known/change-password";
+  const stranger = openBrowser(server);
+  const page = await stranger.open(path);
+  expect([page.status, page.path]).toEqual([200, `/sign-in?next=${encodeURIComponent(path)}`]);
+  const there = await stranger.submit("/sign-in", { name: "ann", password: PASSWORD, next: path });
+  expect([there.path, there.body]).toEqual(["/account", expect.stringContaining('autocomplete="new-password"')]);
+  // Else it can't know whether there is such a page.
+  const other = await stranger.open("/.well-known/resource-that-should-not-exist-whose-status-code-should-not-be-200");
+  expect(other.status).toBe(404);
+});
+
 test("a form without its fields is refused", async () => {
   expect((await signIn({})).page.status).toBe(400);
 });
