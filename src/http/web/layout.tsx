@@ -235,6 +235,7 @@ export function ActionButton({
   action,
   kind,
   label,
+  of,
   autofocus = false,
   children,
   ...fields
@@ -243,6 +244,8 @@ export function ActionButton({
   kind?: "primary" | "danger";
   /** What screen readers call it, if the button alone doesn't say of what it is. */
   label?: string;
+  /** The id of what says of what it is, if several may have the same label. */
+  of?: string;
   autofocus?: boolean;
   children?: Child;
   [name: string]: unknown;
@@ -252,7 +255,7 @@ export function ActionButton({
       {Object.entries(fields).map(([name, value]) => (
         <input type="hidden" name={name} value={String(value)} />
       ))}
-      <button type="submit" class={kind} aria-label={label} autofocus={autofocus}>
+      <button type="submit" class={kind} aria-label={label} aria-describedby={of} autofocus={autofocus}>
         {children}
       </button>
     </UserForm>

@@ -274,6 +274,26 @@ test("the page's sessions are listed with their browser, and one can be ended", 
   expect((await browser.submit(end)).path).toBe("/apps?done=signedOut");
 });
 
+test("of two sessions of the same browser, a screen reader says which of them a button ends", async () => {
+  for (const _ of [1, 2]) {
+    const phone = openBrowser(server, "Mozilla/5.0 (Android 14; Mobile; rv:128.0) Gecko/128.0 Firefox/128.0");
+    await phone.submit("/sign-in", { name: "ann", password: PASSWORD });
+    server.clock.advance(3_600_000);
+  }
+  const { body } = await browser.open("/apps");
+  const buttons = [...body.matchAll(/aria-label="Sign out Firefox on Android" aria-describedby="([^"]*)"/g)];
+  const described = buttons.map(([, id]) =>
+    body
+      .split(`id="${id}">`)[1]
+      ?.split("</div>")[0]
+      ?.replace(/<[^>]*>/g, ""),
+  );
+  expect(described.sort()).toEqual([
+    expect.stringContaining("signed in 2026-01-01 00:00 UTC"),
+    expect.stringContaining("signed in 2026-01-01 01:00 UTC"),
+  ]);
+});
+
 test("a session shows when it was last seen, before those that were seen earlier, and goes with its token", async () => {
   const byToken = await signedIn(server, user);
   server.clock.advance(2 * 3_600_000);

@@ -226,12 +226,12 @@ function SessionRow({ session, apps, here }: { session: PageSession; apps: Conne
     <li>
       <div class="grow">
         <div class="title">{name}</div>
-        <div class="muted small">
+        <div class="muted small" id={`session-${id}`}>
           {text.signedIn} <Time ms={created_at} /> · {text.lastSeen} <Time ms={seen_at} />
           {token && ` · ${text.byToken(token.label || text.noLabel)}`}
         </div>
       </div>
-      <ActionButton action={`/apps/sessions/${id}/end`} label={text.endSession(name)}>
+      <ActionButton action={`/apps/sessions/${id}/end`} label={text.endSession(name)} of={`session-${id}`}>
         {text.end}
       </ActionButton>
     </li>
