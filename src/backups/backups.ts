@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
-import { type Contents, checkCopy, copyDatabase } from "../db/sqlite/backup.ts";
+import { type Contents, checkCopy, copyDatabase, refuseInUse } from "../db/sqlite/backup.ts";
 import {
   type DatedBackup,
   filesIn,
@@ -17,7 +17,7 @@ import {
 } from "../db/sqlite/backup-files.ts";
 import { keepDamagedLog } from "../db/sqlite/damaged-log.ts";
 import { isServed, lockDirectory } from "../db/sqlite/directory-lock.ts";
-import { becomeReaderOf } from "../db/sqlite/directory-owner.ts";
+import { becomeReaderOf, requireRights } from "../db/sqlite/directory-owner.ts";
 import { requireResponse } from "../db/sqlite/directory-response.ts";
 import { describeDangling, isMissing } from "../db/sqlite/file.ts";
 import { refuseLost, requireBackups } from "../db/sqlite/lost.ts";
@@ -75,11 +75,17 @@ function nextName({ backup_dir }: Config, clock: Clock): string {
   return nameAt(time);
 }
 
-/** Lists the backups in the backup directory, as `listDated` does. @throws DomainError "config" on PostgreSQL, "unavailable" */
-export async function listAllBackups(config: Config, clock: Clock): Promise<DatedBackup[]> {
+/** The backup directory, for commands. @throws DomainError "config" on PostgreSQL, "unavailable" */
+async function requireDirectory(config: Config): Promise<string> {
   requireFile(config);
   await requireResponse(config.backup_dir);
-  return listDated(config.backup_dir, clock.now());
+  requireRights(config.backup_dir);
+  return config.backup_dir;
+}
+
+/** Lists the backups in the backup directory, as `listDated` does. @throws DomainError "config" on PostgreSQL, "unavailable" */
+export async function listAllBackups(config: Config, clock: Clock): Promise<DatedBackup[]> {
+  return listDated(await requireDirectory(config), clock.now());
 }
 
 /**
@@ -128,6 +134,7 @@ export async function verifyBackup(file: string): Promise<Backup> {
 
 /** As verifyBackup(), in a directory that responds. */
 export function readBackup(file: string): Backup {
+  refuseInUse(file);
   const path = existsSync(file) ? realpathSync(file) : file;
   const becomeRoot = becomeReaderOf(path);
   try {
@@ -143,9 +150,7 @@ export function readBackup(file: string): Backup {
  * @throws DomainError "config" if the data is on PostgreSQL, "unavailable" if the directory can't be read
  */
 export async function pruneBackups(config: Config, clock: Clock, keep: number): Promise<string[]> {
-  requireFile(config);
-  await requireResponse(config.backup_dir);
-  const directory = config.backup_dir;
+  const directory = await requireDirectory(config);
   const names = listBackups(directory, clock.now());
   // A lost database is followed by backups without users.
   const last = names.findLast((name) => hasUsers(join(directory, name)));

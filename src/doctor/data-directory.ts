@@ -3,8 +3,8 @@ import { accessSync, chmodSync, constants, lstatSync, readdirSync, statSync } fr
 import { dirname, join } from "node:path";
 import type { Location } from "../config/location.ts";
 import { quote } from "../config/shell.ts";
-import { lockIn, WITH_RIGHTS } from "../db/sqlite/directory-lock.ts";
-import { adviseOnFlag, adviseOnRights, isOwn } from "../db/sqlite/directory-owner.ts";
+import { lockIn } from "../db/sqlite/directory-lock.ts";
+import { adviseOnFlag, adviseOnRights, isOwn, WITH_RIGHTS } from "../db/sqlite/directory-owner.ts";
 import { linkTarget } from "../db/sqlite/file.ts";
 import { findNetwork } from "../db/sqlite/file-system.ts";
 import { codeOf, reasonOf } from "../errors.ts";

@@ -1,9 +1,10 @@
 // Transfer of all data from one database to another, of either engine.
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { parseLocation } from "../config/location.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { openDatabase } from "../db/open.ts";
+import { requireRights } from "../db/sqlite/directory-owner.ts";
 import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
 import { beginCopy, endCopy, type Row, transfers } from "../store/transfer.ts";
@@ -44,6 +45,7 @@ export async function copy(from: string, to: string, config: Config, report: Rep
   const [one, other] = [parseLocation(from), parseLocation(to)];
   if ("file" in one && "file" in other && resolve(one.file) === resolve(other.file))
     throw new DomainError("invalid", `${from} can't be copied to itself`);
+  for (const location of [one, other]) if ("file" in location) requireRights(dirname(location.file));
   const source = await openDatabase(one, { ...options, create: false, migrate: "command" });
   try {
     const target = await openDatabase(other, { ...options, copying: true });

@@ -205,6 +205,23 @@ test.skipIf(!isRoot)(
         `${directory} can't be used: permission denied. Run this with sudo, or as the account of the server`,
       );
     }
+    const [file, backups] = [join(directory, "podkeep.db"), join(directory, "backups")];
+    for (const [denied, ...command] of [
+      [backups, "backup", "list"],
+      [backups, "backup", "prune", "--yes"],
+      [file, "backup", "verify", file],
+      [file, "backup", "restore", file, "--yes"],
+      [directory, "copy", "--from", file, "--to", join(dirname(other), "copy.db")],
+      [directory, "copy", "--from", backup, "--to", file],
+    ] as const) {
+      const { stderr } = Bun.spawnSync([...words, ...command], options);
+      expect([command, stderr.toString()]).toEqual([
+        command,
+        expect.stringMatching(
+          new RegExp(`^error: ${denied} can't be (read|used): permission denied\\. Run this with sudo, or as the`),
+        ),
+      ]);
+    }
     rmSync(dirname(other), { recursive: true });
   },
 );

@@ -5,7 +5,7 @@ import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { codeOf, DomainError, isDiskFull, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
-import { ownerName } from "./directory-owner.ts";
+import { adviseOnDenial, ownerName } from "./directory-owner.ts";
 import {
   appliedMigrations,
   damaged,
@@ -168,7 +168,7 @@ const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
  * @throws DomainError "not_found", "invalid"
  */
 export function refuseInUse(file: string): void {
-  if (!existsSync(file)) throw new DomainError("not_found", `There is no file ${file}`);
+  if (isMissing(file)) throw new DomainError("not_found", `There is no file ${file}`);
   requireReadable(file);
   // They are beside the file that a symbolic link leads to. A pipe leads to none.
   const real = statSync(file).isFile() ? realpathSync(file) : file;
@@ -188,7 +188,8 @@ function requireReadable(file: string): void {
     if (found.isFile()) closeSync(openSync(file, "r"));
     else if (found.isDirectory()) throw new Error("it is a directory");
   } catch (error) {
-    throw new DomainError("invalid", `${file} can't be read: ${reasonOf(error)}`, { cause: error });
+    const reason = reasonOf(error) + adviseOnDenial(error, file);
+    throw new DomainError("invalid", `${file} can't be read: ${reason}`, { cause: error });
   }
 }
 

@@ -3,7 +3,7 @@ import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, DomainError, isRefusal } from "../../errors.ts";
-import { adviseOnRights, becomeOwnerOf, isOwn } from "./directory-owner.ts";
+import { adviseOnDenial, becomeOwnerOf, isOwn } from "./directory-owner.ts";
 import { describeDangling } from "./file.ts";
 import { reasonIn, suspect } from "./file-system.ts";
 
@@ -15,9 +15,6 @@ const REFUSED = {
   server: (directory: string) => `Another podkeep server, or a restore, uses ${directory}: stop it first`,
   restore: (directory: string) => `A podkeep server or another command uses ${directory}: stop it first`,
 };
-
-/** What to do if a command may not use the data. */
-export const WITH_RIGHTS = "Run this with sudo, or as the account of the server";
 
 /** What a process does with a data directory. */
 export type DirectoryUse = keyof typeof BEGIN;
@@ -64,12 +61,11 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
 function adviseOn(error: unknown, path: string, use: DirectoryUse): string {
   if (codeOf(error) === "EEXIST") return ". Move it away, or name another directory with --data-dir";
   if (codeOf(error) === "EROFS") return ". If the disk fails, podkeep help backups says how to save the data";
-  if (codeOf(error) !== "EACCES") return "";
-  if (isOwn(path)) return `. ${adviseOnRights(path)}`;
+  const isForeign = codeOf(error) === "EACCES" && !isOwn(path);
   // The number of the account, because a container may have another name for it.
-  return use === "server"
-    ? `. It must belong to the account ${process.geteuid?.()}, as which the server runs`
-    : `. ${WITH_RIGHTS}`;
+  if (isForeign && use === "server")
+    return `. It must belong to the account ${process.geteuid?.()}, as which the server runs`;
+  return adviseOnDenial(error, path);
 }
 
 /** Whether a server uses the directory, or a restore. @throws DomainError "unavailable" if the directory can't be used */

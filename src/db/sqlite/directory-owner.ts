@@ -1,7 +1,8 @@
 // The owners of a data directory and its files: root's work as the owner, and what to do about other owners and modes.
-import { readFileSync, statSync } from "node:fs";
+import { accessSync, constants, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { quote } from "../../config/shell.ts";
+import { codeOf, DomainError, reasonOf } from "../../errors.ts";
 
 /**
  * Gives root the effective ids of the directory's owner, so that no file in it becomes root's: the server, which runs
@@ -55,6 +56,26 @@ export function adviseOnRights(path: string): string {
   if (uid !== account) return `It must belong to the account ${account}: sudo chown ${account} ${quote(path)}`;
   if ((mode & needed) === needed) return adviseOnFlag(path);
   return `Its mode is ${(mode & 0o777).toString(8)}: chmod ${rights} ${quote(path)}`;
+}
+
+/** What to do if a command may not use the data. */
+export const WITH_RIGHTS = "Run this with sudo, or as the account of the server";
+
+/** What to do if a command was denied a file or a directory, as the end of the error; empty if that is not the reason. */
+export function adviseOnDenial(error: unknown, path: string): string {
+  if (codeOf(error) !== "EACCES") return "";
+  return `. ${isOwn(path) ? adviseOnRights(path) : WITH_RIGHTS}`;
+}
+
+/** For commands. @throws DomainError "unavailable" if this account is denied the directory, with what to do */
+export function requireRights(directory: string): void {
+  try {
+    accessSync(directory, constants.R_OK | constants.X_OK);
+  } catch (error) {
+    const advice = adviseOnDenial(error, directory);
+    if (advice === "") return;
+    throw new DomainError("unavailable", `${directory} can't be read: ${reasonOf(error)}${advice}`, { cause: error });
+  }
 }
 
 /** The account that root works as, for errors about files that root could use; null for others. */

@@ -51,7 +51,8 @@ test.skipIf(!CAN_MOUNT)("a backup that can't be read is not called invalid", asy
   chmodSync(disk, 0o755);
   const { code, err } = await nobody.run(["backup", "verify", backup]);
   nobody.close();
-  expect([code, err]).toEqual([2, `error: ${backup} can't be read: permission denied\n`]);
+  const advice = "Run this with sudo, or as the account of the server";
+  expect([code, err]).toEqual([2, `error: ${backup} can't be read: permission denied. ${advice}\n`]);
   mkdirSync(join(disk, "directory"));
   expect(await podkeep.run(["backup", "verify", join(disk, "directory")])).toMatchObject({
     code: 2,
