@@ -1,7 +1,7 @@
 // Locks of a data directory: SQLite's locks on an empty file, which the system releases when a process ends.
 import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { codeOf, DomainError, isRefusal } from "../../errors.ts";
 import { adviseOnDenial, becomeOwnerOf, isOwn } from "./directory-owner.ts";
 import { describeDangling } from "./file.ts";
@@ -22,6 +22,9 @@ export type DirectoryUse = keyof typeof BEGIN;
 /** The file that is locked: private to its owner. */
 export const lockIn = (directory: string) => join(directory, "podkeep.lock");
 
+/** How many locks this process has on each file: closing a descriptor of the file would end them all, as POSIX says. */
+const held = new Map<string, number>();
+
 /**
  * Locks the directory, which is created if it is missing. Until it is unlocked, root works as its owner, as a server to
  * its end. Returns the function that unlocks it.
@@ -30,11 +33,11 @@ export const lockIn = (directory: string) => join(directory, "podkeep.lock");
  */
 export function lockDirectory(directory: string, use: DirectoryUse): () => void {
   const becomeRoot = becomeOwnerOf(directory);
-  const file = lockIn(directory);
+  const file = resolve(lockIn(directory));
   let lock: Sqlite | undefined;
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    closeSync(openSync(file, "a", 0o600));
+    if (!held.has(file)) closeSync(openSync(file, "a", 0o600));
     lock = new Sqlite(file, { readwrite: true });
     // A journal file would be left behind by a process that is killed.
     lock.run("pragma journal_mode = memory");
@@ -51,8 +54,12 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
     const reason = describeDangling(directory) ?? reasonIn(directory, error) + advice;
     throw new DomainError("unavailable", `The data directory ${directory} can't be used: ${reason}`, { cause: error });
   }
+  held.set(file, (held.get(file) ?? 0) + 1);
   return () => {
     lock.close();
+    const left = (held.get(file) ?? 1) - 1;
+    if (left > 0) held.set(file, left);
+    else held.delete(file);
     // A server ends now. It would wait for all threads, and one may wait for a network disk that is gone.
     if (use !== "server") becomeRoot();
   };

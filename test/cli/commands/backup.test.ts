@@ -137,6 +137,20 @@ test("a restore needs the server stopped", async () => {
   expect(json.tables.subscriptions).toBe(count);
 });
 
+test("a restore waits for the end of a command that began while the server ran", async () => {
+  const file = join(folder, "copy.db");
+  await backup("create", file);
+  const server = await podkeep.serve();
+  const command = await openApp(readConfig({ data_dir: folder }, {}).config);
+  await server.stop();
+  const refused = await backup("restore", file, "--yes");
+  await createUser(command, "bob");
+  await command.close();
+  expect((await podkeep.run(["user", "list"])).out).toContain("bob");
+  expect(refused.err).toMatch(/^error: A podkeep server or another command uses .*: stop it first\n$/);
+  expect((await backup("restore", file, "--yes")).code).toBe(0);
+});
+
 test("the database is restored from its own file, as after an image of the disk was written back", async () => {
   const file = join(folder, "podkeep.db");
   const latest = (path: string) => {
