@@ -1,8 +1,10 @@
 // The database: whether it opens, and whether it is damaged.
+import { dirname } from "node:path";
 import { type App, openApp, refuseLostData } from "../app.ts";
 import type { Config } from "../config/settings.ts";
 import { OtherSchema, UnfinishedCopy } from "../db/migrations/migrate.ts";
-import { findDamage, findUnread, isMissing, sizeOf } from "../db/sqlite/file.ts";
+import { lockDirectory } from "../db/sqlite/directory-lock.ts";
+import { ADVICE_ON_DISK, findDamage, findUnread, isMissing, sizeOf } from "../db/sqlite/file.ts";
 import { writeNothing } from "../db/statement.ts";
 import { codeOf, isDiskFull, isRefusal, reasonOf } from "../errors.ts";
 import { SAVE } from "./data-directory.ts";
@@ -13,7 +15,6 @@ const ABOUT = "database";
 /** What to do about data that can't be opened. */
 const ADVICE = {
   copy: "Stop all servers first. The copy continues where it ended",
-  disk: "Look for errors of its disk in dmesg. If it stays so, restore a backup with podkeep backup restore",
   file: "Fix the cause, or restore a backup with podkeep backup restore",
   restoring: "Run this again when it is done",
   schema: "podkeep help upgrades says when to restart the server, and how to go back",
@@ -34,8 +35,9 @@ export async function checkDatabase(config: Config): Promise<{ finding: Finding;
     app = await openApp({ ...config, migrate: "command" });
     const finding = "file" in location ? checkDamage(location.file) : await checkTransactions(app);
     if (finding.state === "ok") return { finding, app };
+    if ("file" in location) return without(await blameDisk(app, location.file, finding));
     await app.close();
-    return without("file" in location ? blameDisk(location.file, finding) : finding);
+    return without(finding);
   } catch (error) {
     await app?.close();
     return without(problem(ABOUT, reasonOf(error), adviseOn(error, "file" in location)));
@@ -58,10 +60,17 @@ async function checkTransactions({ database }: App): Promise<Finding> {
   return ok(ABOUT, "opens, and its schema is current");
 }
 
-/** Gives the finding of a file that was closed: what looks like damage may be a page that can't be read. */
-function blameDisk(file: string, finding: Finding): Finding {
-  const unread = findUnread(file);
-  return unread === null ? finding : problem(ABOUT, `can't be read: ${unread}`, ADVICE.disk);
+/** Closes the file, and gives its finding: what looks like damage may be a page that can't be read. */
+async function blameDisk(app: App, file: string, finding: Finding): Promise<Finding> {
+  // A restore must not replace the file while this looks at it again.
+  const unlock = lockDirectory(dirname(file), "command");
+  try {
+    await app.close();
+    const unread = findUnread(file);
+    return unread === null ? finding : problem(ABOUT, `can't be read: ${unread}`, ADVICE_ON_DISK);
+  } finally {
+    unlock();
+  }
 }
 
 function checkDamage(file: string): Finding {

@@ -98,17 +98,23 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
     expect(await server.exited).toBe(1);
   });
 
-  test("that can't read a page lets no restore replace the file while the server looks at it again", async () => {
-    const podkeep = install();
-    await podkeep.user("ann");
-    const backup = `${podkeep.database}-copy`;
-    await podkeep.run(["backup", "create", backup]);
-    const faults = ["pread64:error=EIO:when=20", "read:signal=SIGSTOP:when=1"];
-    const stopped = await stopAt(await podkeep.command(["serve", "--port", "0"]), faults, [podkeep.database]);
-    const restored = await podkeep.run(["backup", "restore", backup, "--yes"]);
-    expect(await stopped.goOn()).toBe(1);
-    expect(restored.stderr).toContain("A podkeep server or another command uses");
-  });
+  test.each([
+    ["server", 20, ["serve", "--port", "0"]],
+    ["doctor", 100, ["doctor", "--port", "0"]],
+  ])(
+    "that can't read a page lets no restore replace the file while the %s looks at it again",
+    async (_, page, words) => {
+      const podkeep = install();
+      await podkeep.user("ann");
+      const backup = `${podkeep.database}-copy`;
+      await podkeep.run(["backup", "create", backup]);
+      const faults = [`pread64:error=EIO:when=${page}`, "read:signal=SIGSTOP:when=1"];
+      const stopped = await stopAt(await podkeep.command(words), faults, [podkeep.database]);
+      const restored = await podkeep.run(["backup", "restore", backup, "--yes"]);
+      expect(await stopped.goOn()).toBe(1);
+      expect(restored.stderr).toContain("A podkeep server or another command uses");
+    },
+  );
 
   test("that can't read a page is what the doctor finds, not damage", async () => {
     const podkeep = install();

@@ -140,6 +140,10 @@ export function refuseDamaged(sqlite: Sqlite, file: string): void {
 /** Whether SQLite found damage. It takes a page that can't be read for one too: see damaged(). */
 export const isDamage = (error: unknown) => error instanceof Damage || /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
 
+/** What to do about a file that can't be read. */
+export const ADVICE_ON_DISK =
+  "Look for errors of its disk in dmesg. If it stays so, restore a backup with podkeep backup restore";
+
 /**
  * The error for a file in which SQLite found damage: "config", or "unavailable" if it can't be read, since a disk that
  * fails may read it at another start. Looks again as findUnread() does.
@@ -147,8 +151,7 @@ export const isDamage = (error: unknown) => error instanceof Damage || /^SQLITE_
 export function damaged(file: string, what: string, cause?: unknown): DomainError {
   const unread = findUnread(file);
   if (unread === null) return new DomainError("config", `${file} is damaged (${what}): restore a backup`, { cause });
-  const advice = "look for errors of its disk in dmesg. If it stays so, restore a backup";
-  return new DomainError("unavailable", `${file} can't be read (${unread}): ${advice}`, { cause });
+  return new DomainError("unavailable", `${file} can't be read (${unread}). ${ADVICE_ON_DISK}`, { cause });
 }
 
 /**
