@@ -3,7 +3,7 @@ import type { Arrival } from "../domain/episode-actions.ts";
 import type { Arrived } from "../domain/episode-set.ts";
 import { NO_HABITS } from "../domain/habits.ts";
 import { goesOn, keepPlay, MOST_AT_ONCE, mayMeet, type Play, type PlayReport, playsIn } from "../domain/plays.ts";
-import { findFirstPlay } from "../store/listening-hours.ts";
+import { findFirstPlay, findLastPlay } from "../store/listening-hours.ts";
 import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../store/plays.ts";
 import { writeActor } from "./actor.ts";
 import type { Client } from "./clients.ts";
@@ -20,7 +20,8 @@ export async function keepPlays(
   arrival: Pick<Arrival, "now" | "client">,
   { clock, config }: Pick<Context, "clock" | "config">,
 ): Promise<void> {
-  const about = { client: arrival.client ?? 0, now: arrival.now, oldest: oldestKept(config, clock.now()) };
+  const keptAt = config.plays_keep === undefined ? clock.now() : await readCalmTime(user, clock.now());
+  const about = { client: arrival.client ?? 0, now: arrival.now, oldest: oldestKept(config, keptAt) };
   const reports = playsIn(arrived, about, client?.habits ?? NO_HABITS);
   if (reports.length > 0) await saveReports(user, reports);
 }
@@ -28,6 +29,12 @@ export async function keepPlays(
 /** When the oldest play ended that is kept. */
 export const oldestKept = ({ plays_keep }: Context["config"], now: number): number =>
   plays_keep === undefined ? Number.NEGATIVE_INFINITY : now - plays_keep;
+
+/** The time of the user's latest play, if it is earlier: a clock that is years ahead for an hour must lose no play. */
+async function readCalmTime({ tx, user_id }: UserTx, now: number): Promise<number> {
+  const [last] = await findLastPlay(tx, { user_id });
+  return Math.min(now, last?.begun_at ?? now);
+}
 
 type Asking = ReturnType<typeof playsIn>[number];
 

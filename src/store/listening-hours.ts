@@ -56,14 +56,20 @@ export const sumByPodcast = statement((db, p: Piece) =>
     .groupBy("episodes.podcast"),
 );
 
+const findOnePlay = (direction: "asc" | "desc") =>
+  statement((db, p: Owner) =>
+    db
+      .selectFrom("plays")
+      .select("begun_at")
+      .where("user_id", "in", [p.user_id])
+      .where("begun_at", ">=", LOWEST)
+      .where("begun_at", "<=", HIGHEST)
+      .orderBy("begun_at", direction)
+      .limit(sql.lit(1)),
+  );
+
 /** When the first play began. */
-export const findFirstPlay = statement((db, p: Owner) =>
-  db
-    .selectFrom("plays")
-    .select("begun_at")
-    .where("user_id", "in", [p.user_id])
-    .where("begun_at", ">=", LOWEST)
-    .where("begun_at", "<=", HIGHEST)
-    .orderBy("begun_at")
-    .limit(sql.lit(1)),
-);
+export const findFirstPlay = findOnePlay("asc");
+
+/** When the last play began. */
+export const findLastPlay = findOnePlay("desc");

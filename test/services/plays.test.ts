@@ -521,6 +521,16 @@ test("a play that is older than PODKEEP_PLAYS_KEEP when it arrives is no row, an
   expect(await positions(clientOf("tablet"))).toEqual([[60, 3600]]);
 });
 
+test("a clock that is years ahead for an hour loses no play that arrives in it", async () => {
+  const end = now();
+  const episode = (n: number) => ({ episode_url: `https://feed.example/${n}.mp3`, sent_at: end - n * MINUTE });
+  await upload("phone", [play(60, episode(1))]);
+  podkeep.clock.advance(5 * 365 * DAY);
+  await upload("phone", [play(60, episode(2))]);
+  podkeep.clock.advance(-5 * 365 * DAY);
+  expect((await listened()).map(({ ended_at }) => ended_at)).toEqual([end - MINUTE, end - 2 * MINUTE]);
+});
+
 test("the list of plays comes in pages, the latest first", async () => {
   const end = now();
   const plays = Array.from({ length: 25 }, (_, n) =>
