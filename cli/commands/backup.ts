@@ -105,6 +105,8 @@ async function restoreOne(file: string, { yes }: { yes?: boolean }, command: Com
   });
   const lines = [`Restored ${restored.file} into ${describeLocation(config.location)}`, describe(restored)];
   if (restored.replaced) lines.push(`The old data is in ${restored.replaced}`);
+  if (restored.left_out.length > 0)
+    lines.push(`Left out, because podkeep did not make them: ${restored.left_out.join(", ")}`);
   if (restored.ahead !== null)
     lines.push(
       `The backup has changes of ${formatTime(restored.ahead)}, later than this machine's clock. If the clock is wrong,`,

@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import { type Clock, timeForChanges } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
-import { type Contents, checkCopy, refuseInUse } from "../db/sqlite/backup.ts";
+import { type Contents, checkCopy, dropForeign, notValid, refuseInUse } from "../db/sqlite/backup.ts";
 import { timeInName } from "../db/sqlite/backup-files.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { requireResponse } from "../db/sqlite/directory-response.ts";
@@ -20,7 +20,7 @@ import {
 import type { Tx } from "../db/statement.ts";
 import { describeDifference, readSubscription } from "../domain/history.ts";
 import { foldName } from "../domain/user-name.ts";
-import { DomainError } from "../errors.ts";
+import { codeOf, DomainError } from "../errors.ts";
 import { insertHistory, readHistoryStart } from "../store/history.ts";
 import {
   countPlaces,
@@ -63,6 +63,8 @@ interface Restored extends Contents {
   renamed: { from: string; to: string }[];
   /** The time of the backup's latest change, if the clock is behind it: then apps may have seen later timestamps. */
   ahead: number | null;
+  /** Triggers and views that somebody added to the backup. */
+  left_out: string[];
 }
 
 /**
@@ -95,8 +97,11 @@ export async function restoreBackup(
     undoReplacement(current);
     unpackCopy(backup, staged);
     checkCopy(staged, file);
+    const left_out = dropForeign(staged);
     known = await readKnown(config);
-    const { returned, gone, namesakes, renamed, ahead } = await renewFile(config, clock, known);
+    const { returned, gone, namesakes, renamed, ahead } = await renewFile(config, clock, known).catch((error) => {
+      throw /^SQLITE_(CONSTRAINT|ERROR|MISMATCH)/.test(codeOf(error)) ? notValid(file, error) : error;
+    });
     const compared = returned !== null;
     emptyLogOf(staged);
     const contents = checkCopy(staged);
@@ -114,6 +119,7 @@ export async function restoreBackup(
       namesakes,
       renamed,
       ahead,
+      left_out,
     };
   } catch (error) {
     // Without the old data, what is left says that a restore was interrupted.

@@ -247,6 +247,22 @@ describe("checking a backup", () => {
       (file) => change(file, "pragma ignore_check_constraints = on", "update subscriptions set is_subscribed = 7"),
       /not a valid podkeep backup \(CHECK constraint failed/,
     ],
+    [
+      "with a word for a number",
+      (file) => change(file, "update users set clock = 'abc'"),
+      /not a valid podkeep backup \(users\.clock has a value of another type/,
+    ],
+    [
+      "with bytes for a text",
+      (file) => change(file, "update users set name = cast(name as blob)"),
+      /not a valid podkeep backup \(users\.name has a value of another type/,
+    ],
+    ["without a table", (file) => change(file, "drop table tokens"), /not a valid podkeep backup \(it has no tokens\./],
+    [
+      "without a column",
+      (file) => change(file, "alter table users drop column created_at"),
+      /not a valid podkeep backup \(it has no users\.created_at/,
+    ],
     ["beside a journal that would change it", (file) => writeFileSync(`${file}-journal`, ""), /would change it/],
     ["beside a log that holds part of it", (file) => writeFileSync(`${file}-wal`, "x"), /in use/],
     [

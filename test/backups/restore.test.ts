@@ -352,6 +352,26 @@ describe("restoring a backup", () => {
     expect((await restore(file)).renamed).toEqual([]);
   });
 
+  test("triggers and views that somebody added to a backup don't act on the restore, which leaves them out", async () => {
+    const { file } = await backup();
+    change(
+      file,
+      "create trigger spy after update on subscriptions begin select raise(abort, 'spied'); end",
+      "create view peek as select * from tokens",
+    );
+    expect((await restore(file)).left_out).toEqual(["trigger spy", "view peek"]);
+    podkeep.clock.advance(1000);
+    expect((await restore(inDirectory("podkeep.db"))).left_out).toEqual([]);
+  });
+
+  test("a backup whose rows contradict each other is called invalid, and the data stays", async () => {
+    await add("a");
+    const { file } = await backup();
+    change(file, "update users set clock = -5");
+    await expect(restore(file)).rejects.toThrow(`${file} is not a valid podkeep backup (UNIQUE constraint failed`);
+    expect((await list()).length).toBe(1);
+  });
+
   test("a backup that is refused leaves an empty directory as it was", async () => {
     writeFileSync(inDirectory("rubbish.db"), "rubbish");
     const { config } = readConfig({ data_dir: inDirectory("elsewhere") }, {});

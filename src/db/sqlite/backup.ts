@@ -5,6 +5,7 @@ import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { codeOf, DomainError, isDiskFull, reasonOf } from "../../errors.ts";
 import { pendingMigrations } from "../migrations/migrate.ts";
+import { tables } from "../tables.ts";
 import { adviseOnDenial, ownerName } from "./directory-owner.ts";
 import {
   appliedMigrations,
@@ -18,6 +19,7 @@ import {
   isMissing,
   isOurs,
   linkTarget,
+  quoteName,
 } from "./file.ts";
 import { reasonIn } from "./file-system.ts";
 import { choosePageSize } from "./page-size.ts";
@@ -161,8 +163,6 @@ function contentsOf(sqlite: Sqlite): Contents {
 /** In every schema. */
 const LIVE = "select count(*) from subscriptions where deleted is null and is_subscribed = 1";
 
-const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
-
 /**
  * Refuses a backup with files beside it that SQLite would play back into it.
  * @throws DomainError "not_found", "invalid"
@@ -208,17 +208,33 @@ export function checkCopy(file: string, name = file): Contents {
     if (!isOurs(copy)) throw new Error("not a podkeep database");
     const damage = damageIn(copy);
     if (damage) throw new Error(damage);
-    pendingMigrations(appliedMigrations(copy), "start");
+    const isCurrent = pendingMigrations(appliedMigrations(copy), "start").length === 0;
+    const missing = isCurrent ? findMissing(copy) : null;
+    if (missing !== null) throw new Error(`it has no ${missing}`);
     return contentsOf(copy);
   } catch (error) {
     if (error instanceof DomainError) throw error;
     if (isDiskFull(error)) {
       throw new DomainError("unavailable", `${file} can't be checked: ${reasonOf(error)}`, { cause: error });
     }
-    throw new DomainError("invalid", `${name} is not a valid podkeep backup (${reasonOf(error)})`, { cause: error });
+    throw notValid(name, error);
   } finally {
     copy?.close();
   }
+}
+
+/** The error for a backup that can't be used. @param why what was thrown */
+export const notValid = (name: string, why: unknown): DomainError =>
+  new DomainError("invalid", `${name} is not a valid podkeep backup (${reasonOf(why)})`, { cause: why });
+
+/** The first column of the current schema that a copy lacks, with its table. */
+function findMissing(copy: Sqlite): string | null {
+  for (const [table, { columns }] of Object.entries(tables)) {
+    const present = copy.query<{ name: string }, []>(`pragma table_info(${table})`).all();
+    const missing = Object.keys(columns).find((column) => !present.some(({ name }) => name === column));
+    if (missing) return `${table}.${missing}`;
+  }
+  return null;
 }
 
 function openCopy(file: string): Sqlite {
@@ -232,6 +248,25 @@ function openCopy(file: string): Sqlite {
     // The disk has no locks, or is mounted read-only, so that nothing can be written beside the copy. The check then skips
     // CHECK constraints.
     return new Sqlite(`${pathToFileURL(file)}?immutable=1`, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
+  }
+}
+
+/**
+ * Removes the triggers and views of a copy. podkeep makes none: somebody added them, and they could act on what a restore
+ * writes. @returns such as "trigger NAME"
+ */
+export function dropForeign(copy: string): string[] {
+  const sqlite = openCopy(copy);
+  try {
+    const foreign = sqlite
+      .query<{ type: string; name: string }, []>(
+        "select type, name from sqlite_schema where type in ('trigger', 'view') order by type, name",
+      )
+      .all();
+    for (const { type, name } of foreign) sqlite.run(`drop ${type} if exists ${quoteName(name)}`);
+    return foreign.map(({ type, name }) => `${type} ${name}`);
+  } finally {
+    sqlite.close();
   }
 }
 

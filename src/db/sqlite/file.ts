@@ -5,6 +5,7 @@ import { dirname, resolve } from "node:path";
 import { codeOf, DomainError, reasonOf } from "../../errors.ts";
 import type { Dialect } from "../migrations/dialect.ts";
 import { MIGRATION_TABLE } from "../migrations/migrate.ts";
+import { tables } from "../tables.ts";
 import { adviseOnRights } from "./directory-owner.ts";
 
 /** "podk", in the file's header. */
@@ -108,8 +109,28 @@ export function appliedMigrations(sqlite: Sqlite): string[] {
 export function damageIn(sqlite: Sqlite): string | null {
   const found = firstValue(sqlite, "pragma integrity_check(1)");
   if (found !== "ok") return String(found);
-  return firstValue(sqlite, "pragma foreign_key_check") === null ? null : "it has rows without a user or subscription";
+  if (firstValue(sqlite, "pragma foreign_key_check") !== null) return "it has rows without a user or subscription";
+  return findOtherType(sqlite);
 }
+
+/** The first value of another type than its column is made for: SQLite takes any, and doesn't call that damage. */
+function findOtherType(sqlite: Sqlite): string | null {
+  for (const table of Object.keys(tables)) {
+    const columns = sqlite.query<{ name: string; type: string }, []>(`pragma table_info(${table})`).all();
+    const wrong = columns.flatMap(({ name, type }, index) => {
+      const others = /int/i.test(type) ? "'text', 'blob'" : /^text$/i.test(type) ? "'blob'" : null;
+      return others === null ? [] : `when typeof(${quoteName(name)}) in (${others}) then ${index}`;
+    });
+    if (wrong.length === 0) continue;
+    const found = `case ${wrong.join(" ")} end`;
+    const index = firstValue(sqlite, `select ${found} from ${table} where ${found} is not null limit 1`);
+    if (index !== null) return `${table}.${columns[Number(index)]?.name} has a value of another type`;
+  }
+  return null;
+}
+
+/** A name for SQL, whatever is in it. */
+export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 /** As damageIn(), for a file that other processes may use. */
 export function findDamage(file: string): string | null {
