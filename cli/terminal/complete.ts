@@ -45,18 +45,19 @@ const guids: Values = async (app, [user = ""]) =>
     description: nameOf(one),
   }));
 
-/** Sources of an argument's values, by its name, or by its command's name and its own. */
+/** Sources of an argument's values, by its name, or by its command and its name. */
 const VALUES: Record<string, Values> = {
   user: users,
-  "delete name": users,
-  "password name": users,
-  "sign-out name": users,
-  "revoke id": tokens,
-  "show id": deletions,
-  "retry id": deletions,
-  "rename id": devices,
-  "forget id": devices,
-  "remove feed": guids,
+  "user delete name": users,
+  "user password name": users,
+  "user rename name": users,
+  "user sign-out name": users,
+  "token revoke id": tokens,
+  "deletion show id": deletions,
+  "deletion retry id": deletions,
+  "device rename id": devices,
+  "device forget id": devices,
+  "subscription remove feed": guids,
   "--by": tokens,
 };
 
@@ -118,7 +119,7 @@ async function candidatesFor(typed: Typed, current: string): Promise<Candidate[]
   const argument = command.registeredArguments[typed.words.length] ?? variadic(command);
   if (!argument) return [];
   const name = argument.name();
-  return valuesOf(typed, argument, name, VALUES[`${command.name()} ${name}`] ?? VALUES[name]);
+  return valuesOf(typed, argument, name, VALUES[`${command.parent?.name()} ${command.name()} ${name}`] ?? VALUES[name]);
 }
 
 const choices = (values: readonly string[]) => values.map((value) => ({ value, description: "" }));

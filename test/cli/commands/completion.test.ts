@@ -103,6 +103,8 @@ function testShell(shell: string): void {
     expect(complete("user", "delete", "b")).toEqual(["bob"]);
     expect(complete("user", "password", "")).toEqual(["alice", "bob"]);
     expect(complete("user", "sign-out", "a")).toEqual(["alice"]);
+    expect(complete("user", "rename", "")).toEqual(["alice", "bob"]);
+    expect(complete("user", "rename", "alice", "")).toEqual([]);
     expect(complete("device", "list", "")).toEqual(["alice", "bob"]);
   });
 
