@@ -1,7 +1,7 @@
 // Logins of the draft of the Open Podcast API: short access tokens, and refresh tokens that rotate. Both sign in as a token
 // that is listed and revoked like any other.
 import type { Tx } from "../db/statement.ts";
-import { DomainError, isRefusal } from "../errors.ts";
+import { DomainError } from "../errors.ts";
 import {
   deleteExpiredLoginTokens,
   deleteFamily,
@@ -17,7 +17,7 @@ import { lockUser } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import type { Attempts } from "./password-checker.ts";
-import { type Credentials, signIn } from "./sign-in.ts";
+import { type Credentials, countRefused, signIn } from "./sign-in.ts";
 import {
   actorOf,
   authenticate,
@@ -125,14 +125,8 @@ async function find({ database }: Context, token_hash: string) {
  * because the draft's response has none; once the next one was used, the use of an earlier one ends the login.
  * @throws DomainError "unauthorized" if the token is unknown or has ended, "too_many" after too many failures
  */
-export async function refreshLogin(context: Context, refresh_token: string, attempts: Attempts): Promise<Login> {
-  try {
-    return await refresh(context, refresh_token);
-  } catch (error) {
-    if (isRefusal(error, "unauthorized")) attempts.failToken(error.extras.subject);
-    throw error;
-  }
-}
+export const refreshLogin = (context: Context, refresh_token: string, attempts: Attempts): Promise<Login> =>
+  countRefused(refresh(context, refresh_token), attempts);
 
 async function refresh(context: Context, refresh_token: string): Promise<Login> {
   const { database, clock } = context;

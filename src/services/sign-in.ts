@@ -72,11 +72,15 @@ export async function signInByToken(context: Context, token: string, attempts: A
   return nameUser(context, await checkToken(context, token, attempts));
 }
 
-async function checkToken(context: Context, token: string, attempts: Attempts): Promise<Actor> {
-  const actor = await authenticate(context, token).catch((error) => {
+/** Waits for the check of a token. @throws as it does; "too_many" after too many that were refused */
+export const countRefused = <T>(check: Promise<T>, attempts: Attempts): Promise<T> =>
+  check.catch((error) => {
     if (isRefusal(error, "unauthorized")) attempts.failToken(error.extras.subject);
     throw error;
   });
+
+async function checkToken(context: Context, token: string, attempts: Attempts): Promise<Actor> {
+  const actor = await countRefused(authenticate(context, token), attempts);
   // A read-only token leaves no trace but its last use.
   if (actor.scope === "write") attempts.succeed(actor.user_id);
   return actor;
