@@ -10,7 +10,7 @@ import { MOST_DETAILS } from "./limits.ts";
 /** Status in the log if the client closed the connection, as in nginx. */
 const CLIENT_CLOSED = 499;
 
-/** Responds to errors of a protocol's handlers, and logs what the operator has to fix. */
+/** Responds to errors of a protocol's handlers, with Retry-After if they have it, and logs what the operator has to fix. */
 export function respondToErrors(
   http: Hono<HttpEnv>,
   log: Logger,
@@ -18,7 +18,10 @@ export function respondToErrors(
 ): void {
   http.onError((error, c) => {
     if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
-    return respond(toDomainError(log, error, c), c);
+    const refusal = toDomainError(log, error, c);
+    const { retry_after } = refusal.extras;
+    if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
+    return respond(refusal, c);
   });
 }
 

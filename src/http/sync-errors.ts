@@ -32,7 +32,6 @@ function respond({ code, message, extras }: DomainError, c: Context<HttpEnv>): R
   // After 401 gPodder switches its sync off: only for credentials that are wrong.
   const status = extras.challenge === "insufficient_scope" ? 403 : STATUSES[code];
   if (status === 401) c.header("WWW-Authenticate", BASIC_CHALLENGE);
-  if (extras.retry_after !== undefined) c.header("Retry-After", String(extras.retry_after));
   const text = code === "unavailable" ? "Service is temporarily unavailable" : message;
   return c.json({ message: text, ...(extras.details && { details: extras.details }) }, status);
 }

@@ -21,10 +21,9 @@ export const RESPONSES = {
 } as const satisfies Record<ErrorCode, [ContentfulStatusCode, string]>;
 
 export function respondToError({ code, message, extras }: DomainError, c: Context<HttpEnv>): Response {
-  const { challenge, retry_after, details } = extras;
+  const { challenge, details } = extras;
   // A token that may only read is good: another login would not help.
   const [status, error] = RESPONSES[challenge === "insufficient_scope" ? "forbidden" : code];
-  if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
   if (status === 401)
     c.header("WWW-Authenticate", `Bearer realm="podkeep"${challenge ? `, error="${challenge}"` : ""}`);
   const description = code === "unavailable" ? "Try again later" : (details ?? [message]).join("; ");

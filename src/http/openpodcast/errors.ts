@@ -26,8 +26,7 @@ export type Methods = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function respondToError(error: DomainError, c: Context<HttpEnv>, methods: Methods): Response {
   const { code, message } = error;
-  const { details, retry_after, challenge } = error.extras;
-  if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
+  const { details, challenge } = error.extras;
   if (code === "unauthorized") c.header("WWW-Authenticate", challengeOf(challenge, message));
   const [status, published] = RESPONSES[code];
   if (status === 405) c.header("Allow", [...methodsOf(c, methods)].join(", "));

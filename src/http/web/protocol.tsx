@@ -160,7 +160,6 @@ async function showError(
   if (code === "unauthorized" && extras.challenge !== "insufficient_scope") return leadToSignIn(c, true);
   const { errors, signIn } = texts;
   const missing = c.req.method === "POST" ? errors.missing : errors.notFound;
-  if (extras.retry_after !== undefined) c.header("Retry-After", String(extras.retry_after));
   const pages: Record<DomainError["code"], [400 | 403 | 404 | 405 | 410 | 413 | 429 | 500 | 503, string]> = {
     unauthorized: [403, message],
     forbidden: [403, message],
