@@ -19,7 +19,8 @@ import { requireFile } from "./backups.ts";
 export const openFile = (config: Config, file: string) =>
   openSqlite({ file, busy_timeout: config.busy_timeout, migrate: "start", use: "server", backup_dir: null });
 
-export interface Known {
+/** What the old data tells. */
+export interface Replaced {
   /** The latest timestamp that an app may have seen; 0 if that is not known. */
   clock: number;
   revoked: { id: string; revoked_at: number }[];
@@ -29,49 +30,49 @@ export interface Known {
   /** Whether there were other users before. */
   hasDeleted: boolean;
   /** A copy of the old data, open; null if there was none or it can't be read. */
-  replaced: Database | null;
+  copy: Database | null;
   /** Why it could not be read, or not all of it; null if it could. */
   unread: string | null;
 }
 
 /** Reads a copy, because opening the old data could migrate it. The caller closes it, and removes it. */
-export async function readKnown(config: Config): Promise<Known> {
-  const known: Known = {
+export async function readReplaced(config: Config): Promise<Replaced> {
+  const replaced: Replaced = {
     clock: 0,
     revoked: [],
     passwords: [],
     users: null,
     hasDeleted: false,
-    replaced: null,
+    copy: null,
     unread: null,
   };
   const current = requireFile(config);
-  if (isEmpty(current)) return known;
+  if (isEmpty(current)) return replaced;
   const copy = replacedCopy(current);
   try {
     rmSync(dirname(copy), { recursive: true, force: true });
     copyDatabase(current, copy);
-    known.replaced = await openFile(config, copy);
-    known.hasDeleted = hasDeletedUsers(copy);
-    await known.replaced.read(async (tx) => {
-      known.clock = (await latestClock(tx, {}))[0]?.clock ?? 0;
-      known.revoked = (await listRevoked(tx, {})).map(({ id, revoked_at }) => ({ id, revoked_at: revoked_at ?? 0 }));
-      known.passwords = await listPasswords(tx, {});
-      known.users = new Map((await listUserNames(tx, {})).map(({ public_id, name }) => [public_id, name]));
+    replaced.copy = await openFile(config, copy);
+    replaced.hasDeleted = hasDeletedUsers(copy);
+    await replaced.copy.read(async (tx) => {
+      replaced.clock = (await latestClock(tx, {}))[0]?.clock ?? 0;
+      replaced.revoked = (await listRevoked(tx, {})).map(({ id, revoked_at }) => ({ id, revoked_at: revoked_at ?? 0 }));
+      replaced.passwords = await listPasswords(tx, {});
+      replaced.users = new Map((await listUserNames(tx, {})).map(({ public_id, name }) => [public_id, name]));
     });
   } catch (error) {
     // With more room it can be read.
     if (isDiskFull(error)) throw error;
-    known.unread = messageOf(error);
-    known.clock = Math.max(known.clock, clockIn(current));
+    replaced.unread = messageOf(error);
+    replaced.clock = Math.max(replaced.clock, clockIn(current));
   }
-  return known;
+  return replaced;
 }
 
 /** Reads a user's old data; null if it can't be read, or has no such user. @param from history after this timestamp */
-export async function readOld(known: Known, public_id: string, from: number) {
+export async function readReplacedUser(replaced: Replaced, public_id: string, from: number) {
   try {
-    return await known.replaced?.read(async (tx) => {
+    return await replaced.copy?.read(async (tx) => {
       const [user] = await findPublicId(tx, { public_id });
       if (!user) return null;
       const { id: user_id } = user;
@@ -84,7 +85,7 @@ export async function readOld(known: Known, public_id: string, from: number) {
       return { counters, history_since: start.history_since, history, subscriptions, entities };
     });
   } catch (error) {
-    known.unread = messageOf(error);
+    replaced.unread = messageOf(error);
     return null;
   }
 }

@@ -37,7 +37,7 @@ import { listSubscriptions } from "../store/subscriptions.ts";
 import { revokeToken } from "../store/tokens.ts";
 import { latestClock, readCounters, saveCounters, setPassword } from "../store/users.ts";
 import { requireFile } from "./backups.ts";
-import { type Known, openFile, readKnown, readOld } from "./replaced.ts";
+import { openFile, type Replaced, readReplaced, readReplacedUser } from "./replaced.ts";
 import { keepSyncIds, refreshEntities } from "./sync-entities.ts";
 
 /** Milliseconds that the clock of a lost server may have been ahead: more than any wrong time zone. */
@@ -92,14 +92,14 @@ export async function restoreBackup(
   const backup = openSync(file, "r");
   const unlock = lockDirectory(config.data_dir, "restore");
   const hadData = existsSync(current) || existsSync(dirname(staged));
-  let known: Known | null = null;
+  let replaced: Replaced | null = null;
   try {
     undoReplacement(current);
     unpackCopy(backup, staged);
     checkCopy(staged, file);
     const left_out = dropForeign(staged);
-    known = await readKnown(config);
-    const { returned, gone, namesakes, renamed, ahead } = await renewFile(config, clock, known).catch((error) => {
+    replaced = await readReplaced(config);
+    const { returned, gone, namesakes, renamed, ahead } = await renewFile(config, clock, replaced).catch((error) => {
       throw /^SQLITE_(CONSTRAINT|ERROR|MISMATCH)/.test(codeOf(error)) ? notValid(file, error) : error;
     });
     const compared = returned !== null;
@@ -112,7 +112,7 @@ export async function restoreBackup(
       file: resolve(file),
       ...contents,
       replaced: kept ? aside : null,
-      unread: known.unread,
+      unread: replaced.unread,
       compared,
       returned: returned ?? [],
       gone,
@@ -126,7 +126,7 @@ export async function restoreBackup(
     if (existsSync(current) || !hadData) rmSync(dirname(staged), { recursive: true, force: true });
     throw error;
   } finally {
-    await known?.replaced?.close();
+    await replaced?.copy?.close();
     rmSync(dirname(replacedCopy(current)), { recursive: true, force: true });
     unlock();
     closeSync(backup);
@@ -141,46 +141,46 @@ function refuseLink(file: string): void {
   throw new DomainError("config", `${file} is a symbolic link to ${target}: ${advice}`);
 }
 
-async function renewFile(config: Config, clock: Clock, known: Known): ReturnType<typeof renew> {
+async function renewFile(config: Config, clock: Clock, replaced: Replaced): ReturnType<typeof renew> {
   const database = await openFile(config, stagedFile(requireFile(config)));
   try {
-    return await renew(database, clock, known, config.open_podcast_draft === "on");
+    return await renew(database, clock, replaced, config.open_podcast_draft === "on");
   } finally {
     await database.close();
   }
 }
 
-function renew(database: Database, clock: Clock, known: Known, hasDraft: boolean) {
+function renew(database: Database, clock: Clock, replaced: Replaced, hasDraft: boolean) {
   return database.write(async (tx) => {
     const changed_at = (await latestChange(tx, {}))[0]?.at ?? 0;
     const own = (await latestClock(tx, {}))[0]?.clock ?? 0;
     const [places] = await countPlaces(tx, {});
     const count = Math.max(Number(places?.subscriptions ?? 0), Number(places?.episode_actions ?? 0));
-    const base = Math.max(timeForChanges(clock.now()), own, known.clock) + MARGIN;
+    const base = Math.max(timeForChanges(clock.now()), own, replaced.clock) + MARGIN;
     const at = { changed_at: base + count, at: clock.now() };
     await insertRestored(tx, { ...at, ...BY });
-    await continueHistory(tx, known, at);
+    await continueHistory(tx, replaced, at);
     for (const { id } of await listUserNames(tx, {})) await refreshEntities(tx, id, hasDraft);
     await renewTables(tx, { base, clock: base + count, ids: DELETIONS });
-    for (const token of known.revoked) await revokeToken(tx, token);
-    for (const password of known.passwords) await keepPassword(tx, password);
-    const ahead = changed_at > Math.max(clock.now(), known.clock) ? changed_at : null;
+    for (const token of replaced.revoked) await revokeToken(tx, token);
+    for (const password of replaced.passwords) await keepPassword(tx, password);
+    const ahead = changed_at > Math.max(clock.now(), replaced.clock) ? changed_at : null;
     const present = await listUserNames(tx, {});
-    const returned = await closeReturned(tx, known, present, clock.now());
-    const gone = goneOf(known, present);
+    const returned = await closeReturned(tx, replaced, present, clock.now());
+    const gone = goneOf(replaced, present);
     const namesakes = gone.filter((name) => present.some((user) => foldName(user.name) === foldName(name)));
-    return { returned, gone, namesakes, renamed: renamedIn(known, present), ahead };
+    return { returned, gone, namesakes, renamed: renamedIn(replaced, present), ahead };
   });
 }
 
 type User = Awaited<ReturnType<typeof listUserNames>>[number];
 
-function goneOf({ users }: Known, present: User[]): string[] {
+function goneOf({ users }: Replaced, present: User[]): string[] {
   const ids = new Set(present.map(({ public_id }) => public_id));
   return [...(users ?? [])].flatMap(([public_id, name]) => (ids.has(public_id) ? [] : name)).sort();
 }
 
-function renamedIn({ users }: Known, present: User[]): Restored["renamed"] {
+function renamedIn({ users }: Replaced, present: User[]): Restored["renamed"] {
   return present.flatMap(({ public_id, name: to }) => {
     const from = users?.get(public_id) ?? to;
     return from === to ? [] : { from, to };
@@ -190,7 +190,7 @@ function renamedIn({ users }: Known, present: User[]): Restored["renamed"] {
 /** Takes tokens and password from users who were deleted since the backup. @returns their names; null if not known */
 async function closeReturned(
   tx: Tx,
-  { users, hasDeleted }: Known,
+  { users, hasDeleted }: Replaced,
   present: User[],
   now: number,
 ): Promise<string[] | null> {
@@ -208,11 +208,11 @@ async function closeReturned(
 const BY = { actor_kind: "admin", actor_id: null, actor_label: "backup restore", actor_device: null } as const;
 
 /** Adds what the old data's history has since the backup, and what the restore changes in the old data. */
-async function continueHistory(tx: Tx, known: Known, { changed_at, at }: { changed_at: number; at: number }) {
-  if (!known.replaced) return;
+async function continueHistory(tx: Tx, replaced: Replaced, { changed_at, at }: { changed_at: number; at: number }) {
+  if (!replaced.copy) return;
   for (const { id: user_id, public_id } of await listUserNames(tx, {})) {
     const [own] = await readCounters(tx, { user_id });
-    const old = own && (await readOld(known, public_id, own.clock));
+    const old = own && (await readReplacedUser(replaced, public_id, own.clock));
     // Old data that is older than the backup has nothing to add.
     if (!old || old.counters.clock < own.clock) continue;
     await insertHistoryRows(tx, { user_id }, old.history);
