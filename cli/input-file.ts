@@ -1,8 +1,8 @@
 // A file, a pipe or a device that a command reads.
 import { createReadStream } from "node:fs";
-import { readUpTo } from "../src/bounded.ts";
 import { codeOf, DomainError, reasonOf } from "../src/errors.ts";
-import { describeSize } from "../src/file-size.ts";
+import { readUpTo } from "../src/read-up-to.ts";
+import { describeSize } from "../src/sizes.ts";
 
 /** The largest file, in bytes. */
 export const MOST_BYTES = 256 * 1024 * 1024;

@@ -25,21 +25,21 @@ const imports = new Map(
 
 /** Files directly in src/ that every folder may import; they import nothing but each other. */
 const COMMON = [
-  "src/bounded.ts",
   "src/c-library.ts",
   "src/clock.ts",
   "src/colors.ts",
   "src/errors.ts",
-  "src/file-size.ts",
   "src/json.ts",
   "src/log.ts",
   "src/metrics.ts",
   "src/once.ts",
   "src/plural.ts",
+  "src/read-up-to.ts",
   "src/repeat.ts",
   "src/replace-file.ts",
   "src/retry-after.ts",
   "src/rounds.ts",
+  "src/sizes.ts",
   "src/slots.ts",
   "src/turns.ts",
   "src/version.ts",

@@ -2,8 +2,8 @@
 import type { Command } from "commander";
 import { systemClock } from "../../src/clock.ts";
 import { describeLocation } from "../../src/config/location.ts";
-import { describeSize } from "../../src/file-size.ts";
 import { plural } from "../../src/plural.ts";
+import { describeSize } from "../../src/sizes.ts";
 import { addSettings, settingsOf } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { readPositive } from "../terminal/numbers.ts";

@@ -2,8 +2,8 @@
 import type { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { isTlsError, reasonOf } from "../errors.ts";
-import { describeSize } from "../file-size.ts";
 import { readRetryAfter } from "../retry-after.ts";
+import { describeSize } from "../sizes.ts";
 import { Failure } from "./expect.ts";
 import { Secrets } from "./secrets.ts";
 import type { Target } from "./target.ts";

@@ -1,7 +1,7 @@
 // Free space and free inodes of the data directory's file system.
 import { statfsSync } from "node:fs";
 import { sizeOf } from "../db/sqlite/file.ts";
-import { describeSize } from "../file-size.ts";
+import { describeSize } from "../sizes.ts";
 import { type Finding, ok, problem } from "./finding.ts";
 
 /** Bytes below which the disk counts as full. */

@@ -1,7 +1,7 @@
 // SQLite's write-ahead log: its size, and whether it was damaged.
 import type { App } from "../app.ts";
 import { keepDamagedLog, listDamagedLogs } from "../db/sqlite/damaged-log.ts";
-import { describeSize } from "../file-size.ts";
+import { describeSize } from "../sizes.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 
 const ABOUT = "write-ahead log";

@@ -1,7 +1,7 @@
 // Request bodies: reading them up to a size, and up to a share of memory for each user.
 import type { Context } from "hono";
 import { DomainError } from "../errors.ts";
-import { describeSize } from "../file-size.ts";
+import { describeSize } from "../sizes.ts";
 import { nextTurn } from "../turns.ts";
 import type { HttpEnv } from "./env.ts";
 import { checkIfLate } from "./late.ts";

@@ -1,11 +1,12 @@
 // The process that reads one file from its standard input, and ends.
-import { readUpTo } from "../bounded.ts";
+
 import { APPLICATION_ID } from "../db/sqlite/file.ts";
 import { isSqlite, openForeign } from "../db/sqlite/foreign.ts";
 import { type Moving, nothingFrom } from "../domain/moving-in.ts";
 import { decodeOpml, NotOpmlError, OpmlError, readOpml } from "../domain/opml.ts";
 import { DomainError } from "../errors.ts";
-import { describeSize } from "../file-size.ts";
+import { readUpTo } from "../read-up-to.ts";
+import { describeSize } from "../sizes.ts";
 import { readAppDatabase } from "./databases.ts";
 import { isDense } from "./dense.ts";
 import { writeMoving } from "./lines.ts";

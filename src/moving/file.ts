@@ -1,10 +1,10 @@
 // Reading a file in a separate process: a hostile one costs that process its time and memory, and nothing else.
 import { z } from "zod";
-import { readUpTo } from "../bounded.ts";
 import { programArguments, READ_FILE } from "../config/program.ts";
 import type { Moving } from "../domain/moving-in.ts";
 import { DomainError, isRefusal } from "../errors.ts";
 import { parseJson } from "../json.ts";
+import { readUpTo } from "../read-up-to.ts";
 import { type MovingLimits, readMoving } from "./lines.ts";
 
 /** Milliseconds for a file. The largest that is allowed takes a few seconds on a small machine. */

@@ -3,8 +3,9 @@ import { z } from "zod";
 import { type Moving, MovingAction, MovingDevice, MovingFeed, MovingPlay, nothingFrom } from "../domain/moving-in.ts";
 import { isText } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
-import { describeSize } from "../file-size.ts";
 import { parseJson } from "../json.ts";
+import { sizeText } from "../read-up-to.ts";
+import { describeSize } from "../sizes.ts";
 import { takeTurns } from "../turns.ts";
 
 const Line = z.union([

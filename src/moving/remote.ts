@@ -1,12 +1,12 @@
 // Requests to another server, as one of its apps: they only read.
 import type { z } from "zod";
-import { readUpTo } from "../bounded.ts";
 import { decodeOpml, OpmlError, type OpmlFeed, readOpml } from "../domain/opml.ts";
 import { parseUrl } from "../domain/url.ts";
 import { DomainError, reasonOf } from "../errors.ts";
-import { describeSize } from "../file-size.ts";
 import { parseJson } from "../json.ts";
+import { readUpTo } from "../read-up-to.ts";
 import { readRetryAfter } from "../retry-after.ts";
+import { describeSize } from "../sizes.ts";
 import { VERSION } from "../version.ts";
 import { isDense } from "./dense.ts";
 

@@ -1,6 +1,6 @@
 // Sizes of files, disks and limits, for people.
 import { expect, test } from "bun:test";
-import { describeSize } from "../src/file-size.ts";
+import { describeSize } from "../src/sizes.ts";
 
 test.each([
   [0, "0 KB"],
