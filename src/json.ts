@@ -32,9 +32,13 @@ export function forEachName(json: Uint8Array, take: (start: number, end: number)
   }
 }
 
+/** Whether a byte is white space between values. */
+export const isSpace = (byte: number | undefined): boolean =>
+  byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
 function isBeforeColon(json: Uint8Array, start: number): boolean {
   let at = start;
-  while ([0x20, 0x0a, 0x0d, 0x09].includes(json[at] ?? 0)) at++;
+  while (isSpace(json[at])) at++;
   return json[at] === COLON;
 }
 

@@ -1,6 +1,7 @@
 // Reads JSON arrays: a long one an element at a time, while its text arrives.
 import { NameCount } from "../domain/name-count.ts";
 import { DomainError } from "../errors.ts";
+import { isSpace } from "../json.ts";
 import { requireFew, requireFewNames, requireFewValues } from "./limits.ts";
 
 /** Bytes of one element; a longer one is not kept. */
@@ -94,7 +95,6 @@ export async function* readElements(chunks: AsyncIterable<Uint8Array>, mostValue
   if (!ended) throw notAnArray();
 }
 
-const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 /** A part of the byte order mark that some programs begin their UTF-8 with. */
 const isMark = (byte: number | undefined) => byte === 0xef || byte === 0xbb || byte === 0xbf;
 
