@@ -57,9 +57,7 @@ export function AppsPage({ apps, byPassword, sessions, sessionId, open, notice }
           <AppRow app={app} open={open} />
         ))}
         {byPassword.map((device) => (
-          <li>
-            <DeviceInfo device={device} open={open} />
-          </li>
+          <DeviceRow device={device} open={open} />
         ))}
       </ul>
       {sessions.length > 0 && (
@@ -130,9 +128,7 @@ function AppRow({ app, open }: { app: ConnectedApp; open: OpenRow }) {
       {devices.length > 0 && (
         <ul class="rows inner">
           {devices.map((device) => (
-            <li>
-              <DeviceInfo device={device} open={open} />
-            </li>
+            <DeviceRow device={device} open={open} />
           ))}
         </ul>
       )}
@@ -182,13 +178,13 @@ function Rename({ action, field, value, label, open }: RenameProps) {
   );
 }
 
-function DeviceInfo({ device, open }: { device: Device; open: OpenRow }) {
+function DeviceRow({ device, open }: { device: Device; open: OpenRow }) {
   const text = texts.apps;
   const { canWrite } = useFrame();
   const { id, caption, type, created_at, last_sync_at } = device;
   const action = `/apps/devices/${id}/rename`;
   return (
-    <>
+    <li>
       <div class="grow wide">
         <div class="title">
           <bdi>{caption}</bdi>
@@ -212,7 +208,7 @@ function DeviceInfo({ device, open }: { device: Device; open: OpenRow }) {
           </ActionButton>
         </div>
       )}
-    </>
+    </li>
   );
 }
 
