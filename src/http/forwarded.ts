@@ -89,7 +89,7 @@ export function createForwarded(
       if (public_url) return public_url;
       const request = received.req.raw;
       const url = new URL(request.url);
-      const proto = firstIn(request, "x-forwarded-proto");
+      const proto = forwardedProto(request);
       if (trusted === null && proto !== "https") return url.origin;
       const address = addressIn(received.env);
       if (isTrusted(address)) {
@@ -111,8 +111,8 @@ export function createForwarded(
   };
 }
 
-/** The first value of a header, to which each of several proxies may have added its own; empty if there is none. */
-const firstIn = (request: Request, name: string) => request.headers.get(name)?.split(",", 1)[0]?.trim() ?? "";
+/** The scheme that the first of several proxies forwards; empty if none does. */
+const forwardedProto = ({ headers }: Request) => headers.get("x-forwarded-proto")?.split(",", 1)[0]?.trim() ?? "";
 
 const isHost = (text: string) => /^[\w.:[\]-]+$/.test(text) && URL.canParse(`http://${text}`);
 
