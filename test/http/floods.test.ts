@@ -5,12 +5,12 @@ import { listen } from "../../src/server/listen.ts";
 import { revokeToken } from "../../src/services/tokens.ts";
 import { type Answer, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
+import { ON_SQLITE } from "../support/database.ts";
 import { until } from "../support/patience.ts";
 import { playOf } from "../support/play.ts";
 import { signedIn } from "./browser.ts";
 
 const FLOOD = 1500;
-const ON_POSTGRES = process.env["PODKEEP_TEST_ENGINE"] === "postgres";
 
 let server: TestApp;
 let ann: TestUser;
@@ -68,7 +68,7 @@ const WHOLE = [
 ] as const;
 
 // On PostgreSQL the order is that of its processes.
-test.skipIf(ON_POSTGRES).each(WHOLE)(
+test.if(ON_SQLITE).each(WHOLE)(
   "%s %s: a user who asks a hundred times at once keeps no other user waiting",
   async (method, path) => {
     const answered: string[] = [];

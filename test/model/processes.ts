@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Http } from "../../src/http/server.ts";
 import { openTestApp, START, type TestApp } from "../support/app.ts";
+import { ON_SQLITE } from "../support/database.ts";
 import { track } from "../support/start-server.ts";
 import type { Send } from "./device-apps.ts";
 import { NOW } from "./second-process.ts";
@@ -41,7 +42,7 @@ export class Processes {
 
   static async open(settings: Parameters<typeof openTestApp>[0] = {}): Promise<Processes> {
     const test = await openTestApp(settings);
-    if (process.env["PODKEEP_TEST_ENGINE"] !== "postgres") return new Processes(test, [test.http], () => {});
+    if (ON_SQLITE) return new Processes(test, [test.http], () => {});
     const second = await startSecond(test, () => test.clock.now() + AHEAD);
     return new Processes(test, [test.http, second.http], second.end);
   }

@@ -15,6 +15,7 @@ import { streamPlays } from "../../src/services/play-list.ts";
 import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
 import { play } from "../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
+import { ON_SQLITE } from "../support/database.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { PATIENCE, until } from "../support/patience.ts";
 
@@ -257,8 +258,7 @@ test("two servers that move the same episodes move each once", async () => {
   expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
 });
 
-const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
-test.if(onSqlite)("a backup that was made while episodes waited is restored with them, and they follow", async () => {
+test.if(ON_SQLITE)("a backup that was made while episodes waited is restored with them, and they follow", async () => {
   const guid = await subscribe(B);
   await upload(clientOf("phone"), ...playAll(A), ...playAll(B, 2));
   await subscribe(A);

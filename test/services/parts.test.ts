@@ -16,13 +16,12 @@ import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { deleteUser } from "../../src/services/users.ts";
 import { play } from "../domain/episode-sync.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { ON_SQLITE } from "../support/database.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { addFeeds } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
-
-const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
 
 /** More than three parts. */
 const MANY = 400;
@@ -101,7 +100,7 @@ test.each(Object.entries(REQUESTS))("%s: another user's change waits for a part 
   const ended: string[] = [];
   let added: Promise<void> | undefined;
   // On PostgreSQL they have connections of their own, and the other's may have to be opened first.
-  const context = onSqlite ? podkeep.app : beforeWrites((write) => (write === 3 ? added : undefined));
+  const context = ON_SQLITE ? podkeep.app : beforeWrites((write) => (write === 3 ? added : undefined));
   const sent = request(context, ann).then(() => ended.push("request"));
   await Bun.sleep(0);
   added = bob.add("https://bob.example/").then(() => void ended.push("other"));

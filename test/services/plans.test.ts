@@ -47,6 +47,7 @@ import {
   listSubscriptionsAfter,
 } from "../../src/store/sync-entities.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
+import { ON_SQLITE } from "../support/database.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -446,17 +447,14 @@ test.each(STATEMENTS)("an index finds %s", async (what, column, run) => {
   }
 });
 
-test.skipIf(process.env["PODKEEP_TEST_ENGINE"] !== "postgres")(
-  "a page of plays of one moment does not read the index of those before it",
-  async () => {
-    const page = { user_id: marker, begun_at: 5, id: 1000, from: -1, from_id: 0, podcast: 0, by: "", limit: 10 };
-    const plans = await explain((tx) => listPlays(tx, page), "analyze, buffers");
-    const [, buffers] = /Scan Backward using plays_key.*\n(?:(?! *Buffers).*\n)* *Buffers: (.*)/.exec(plans) ?? [];
-    const read = [...(buffers ?? "").matchAll(/=(\d+)/g)].reduce((sum, [, pages]) => sum + Number(pages), 0);
-    expect(read).toBeGreaterThan(0);
-    expect(read).toBeLessThan(20);
-  },
-);
+test.skipIf(ON_SQLITE)("a page of plays of one moment does not read the index of those before it", async () => {
+  const page = { user_id: marker, begun_at: 5, id: 1000, from: -1, from_id: 0, podcast: 0, by: "", limit: 10 };
+  const plans = await explain((tx) => listPlays(tx, page), "analyze, buffers");
+  const [, buffers] = /Scan Backward using plays_key.*\n(?:(?! *Buffers).*\n)* *Buffers: (.*)/.exec(plans) ?? [];
+  const read = [...(buffers ?? "").matchAll(/=(\d+)/g)].reduce((sum, [, pages]) => sum + Number(pages), 0);
+  expect(read).toBeGreaterThan(0);
+  expect(read).toBeLessThan(20);
+});
 
 test("a page of plays of one podcast does not read all its episodes for each play", async () => {
   const page = { ...place(), from: PLAYS - 2000, from_id: 0, podcast: 7, by: "", limit: 100 };
@@ -466,8 +464,7 @@ test("a page of plays of one podcast does not read all its episodes for each pla
   }
 });
 
-const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
-test.if(onSqlite)(
+test.if(ON_SQLITE)(
   "a page of plays reads none before and behind it, however many began at its first moment",
   async () => {
     const page = { ...place(), from: PLAYS - 2000, from_id: 5, podcast: 0, by: "", limit: 100 };
@@ -476,7 +473,7 @@ test.if(onSqlite)(
   },
 );
 
-test.if(onSqlite)("the latest play of an episode is looked for once, not once for each of its plays", async () => {
+test.if(ON_SQLITE)("the latest play of an episode is looked for once, not once for each of its plays", async () => {
   const [, , run] = STATEMENTS.find(([what]) => what === "the latest play of each episode") ?? [];
   expect(run && (await explain(run))).toContain("MATERIALIZE latest");
 });

@@ -17,6 +17,7 @@ import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/
 import { deleteUser } from "../../src/services/users.ts";
 import { play } from "../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
+import { ON_SQLITE } from "../support/database.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { PATIENCE } from "../support/patience.ts";
 
@@ -489,8 +490,7 @@ test("plays go with their user", async () => {
   expect(Number((await count())[0]?.["count"])).toBe(0);
 });
 
-const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
-test.if(onSqlite)("a restored backup has its plays, with the apps that sent them", async () => {
+test.if(ON_SQLITE)("a restored backup has its plays, with the apps that sent them", async () => {
   await upload("phone", [play(60, { sent_at: now() })]);
   const before = await listened();
   const { file } = await createBackup(podkeep.app.config, podkeep.clock);

@@ -15,6 +15,9 @@ import { findMemory } from "./memory.ts";
 import { WAIT } from "./patience.ts";
 import { type PostgresServer, PREPARED, startPostgres } from "./postgres.ts";
 
+/** Whether tests' databases are files. */
+export const ON_SQLITE = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
+
 export interface Store {
   settings: Partial<Record<SettingName, string>>;
   /** Runs SQL on another connection, as another program would, and returns the rows. */
@@ -29,7 +32,7 @@ export const databaseFile = ({ data_dir }: Pick<Config, "data_dir">) => join(dat
 
 /** Creates an empty store; a file goes to `directory`. */
 export function createStore(directory: string): Promise<Store> {
-  return process.env["PODKEEP_TEST_ENGINE"] === "postgres" ? createPostgresStore() : createSqliteStore(directory);
+  return ON_SQLITE ? createSqliteStore(directory) : createPostgresStore();
 }
 
 /** Locks the file for writing, as another program would, when no write of the app is going on. @returns a function to end that */

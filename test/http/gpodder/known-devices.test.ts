@@ -10,6 +10,7 @@ import { restoreSubscriptions } from "../../../src/services/earlier-lists.ts";
 import { pruneHistory } from "../../../src/services/history.ts";
 import { revokeToken } from "../../../src/services/tokens.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { ON_SQLITE } from "../../support/database.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { playOf } from "../../support/play.ts";
 
@@ -66,9 +67,8 @@ async function syncPhone(agent = "AntennaPod/3.9.0") {
 }
 
 /** Backups are of a file; PostgreSQL has other tools. */
-const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
 
-test.if(onSqlite)(
+test.if(ON_SQLITE)(
   "after a backup was restored, a podcast that is unsubscribed leaves the phone that spells it its own way",
   async () => {
     const { phone, since, unsubscribe } = await syncPhone();
@@ -79,7 +79,7 @@ test.if(onSqlite)(
   },
 );
 
-test.if(onSqlite)(
+test.if(ON_SQLITE)(
   "after a backup was restored, PinePods is not given its own play again, and the next one counts",
   async () => {
     await ann.add(X);
@@ -173,7 +173,7 @@ test("a device that nothing is known of is told of a removal in every spelling t
 });
 
 const disturbances: Record<string, () => Promise<void>> = {
-  ...(onSqlite && { "a backup was restored": restore }),
+  ...(ON_SQLITE && { "a backup was restored": restore }),
   "the server's clock was a day ahead for a moment": async () => {
     podkeep.clock.advance(24 * 60 * MINUTE);
     await ann.add("https://y.example/rss");

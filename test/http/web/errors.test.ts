@@ -5,7 +5,7 @@ import { actAsUser } from "../../../src/services/actor.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
-import { databaseFile, lockFile } from "../../support/database.ts";
+import { databaseFile, lockFile, ON_SQLITE } from "../../support/database.ts";
 import { CAN_MOUNT, mountDisk, unmountDisks } from "../../support/disk.ts";
 import { type Browser, signedIn } from "../browser.ts";
 
@@ -84,8 +84,7 @@ for (const [name, path, fields] of forms) {
     expect(await dump()).toEqual(after);
   });
 
-  const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
-  test.if(onSqlite)(`${name} says so if the database can't be written, and changes nothing`, async () => {
+  test.if(ON_SQLITE)(`${name} says so if the database can't be written, and changes nothing`, async () => {
     const sent = await fields();
     const before = await dump();
     const unlock = await lockFile(databaseFile(server.app.config));
@@ -189,9 +188,7 @@ test("what was typed before the session ended is kept for its page only, and no 
   expect(browser.cookies.has("podkeep_typed")).toBe(false);
 });
 
-const IS_SQLITE = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
-
-test.if(IS_SQLITE)("what was typed into a form that can't be taken now is there again, one link away", async () => {
+test.if(ON_SQLITE)("what was typed into a form that can't be taken now is there again, one link away", async () => {
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   const send = async (Referer: string) => {
     const body = "feed_url=https%3A%2F%2Fnew.example%2F";
@@ -231,7 +228,7 @@ test.each(["/podcasts/import", "/account/move-in", "/account/move-in/confirm"])(
   },
 );
 
-test.if(IS_SQLITE && CAN_MOUNT)(
+test.if(ON_SQLITE && CAN_MOUNT)(
   "an import that a full disk cuts off does not say that nothing was changed",
   async () => {
     const full = await openTestApp({ data_dir: mountDisk("size=3m") });

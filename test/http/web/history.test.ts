@@ -11,6 +11,7 @@ import { importFeeds } from "../../../src/services/imports.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
+import { ON_SQLITE } from "../../support/database.ts";
 import { type Browser, openBrowser, signedIn, titlesOf } from "../browser.ts";
 
 const HOUR = 3_600_000;
@@ -166,8 +167,7 @@ for (const [name, as_of] of [
   });
 }
 
-const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
-test.if(onSqlite)("podcasts that a restored backup lost come back from the history page", async () => {
+test.if(ON_SQLITE)("podcasts that a restored backup lost come back from the history page", async () => {
   const { file } = await createBackup(server.app.config, server.clock);
   const outline = '<outline type="rss" text="Meta-Cast" xmlUrl="https://new.example/"/>';
   await browser.submit("/podcasts/import", { file: new File([`<opml><body>${outline}</body></opml>`], "list.opml") });

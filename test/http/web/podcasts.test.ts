@@ -10,6 +10,7 @@ import { pruneHistory } from "../../../src/services/history.ts";
 import { issueToken } from "../../../src/services/tokens.ts";
 import { LONG } from "../../faults/rounds.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { ON_SQLITE } from "../../support/database.ts";
 import { playOf } from "../../support/play.ts";
 import { type Browser, signedIn, titlesOf } from "../browser.ts";
 
@@ -304,8 +305,7 @@ test("a podcast's page shows its latest plays, and only its own", async () => {
   expect(text).not.toContain("other");
 });
 
-const onSqlite = process.env["PODKEEP_TEST_ENGINE"] !== "postgres";
-test.if(onSqlite)("after a restored backup, a podcast's page still says when it was added", async () => {
+test.if(ON_SQLITE)("after a restored backup, a podcast's page still says when it was added", async () => {
   for (const n of [1, 2, 3]) await user.add(`https://${n}.example/`, guidOf(n));
   server.clock.advance(5 * 86_400_000);
   const { file } = await createBackup(server.app.config, server.clock);
