@@ -33,7 +33,7 @@ export async function requireSetupCode(context: Context, code: string, attempts:
 }
 
 /**
- * Creates the first user, with a password.
+ * Creates the first user, with a password. @returns the user, signed in
  * @throws DomainError as requireSetupCode() does; "invalid" for a bad name or password
  */
 export async function setUp(
@@ -41,7 +41,7 @@ export async function setUp(
   code: string,
   { name, password }: { name: string; password: string },
   attempts: Attempts,
-): Promise<{ actor: Actor; name: string }> {
+): Promise<Actor> {
   await requireSetupCode(context, code, attempts);
   const named = requireName(name);
   requireGoodPassword(password);
@@ -55,7 +55,7 @@ export async function setUp(
     await setPassword(tx, { user_id: id, password_hash, password_changed_at });
     return id;
   });
-  return { actor: actAsUser(user_id), name };
+  return actAsUser(user_id);
 }
 
 // Hashes, so that the time says nothing of the code, nor of its length.

@@ -34,7 +34,7 @@ export function serveFirstSteps(http: Hono<HttpEnv>, app: App, shared: Shared): 
       const form = await readForm(c, SetupForm);
       const typed = { ...form, name: form.name.trim() };
       try {
-        const { actor } = await setUp(app, c.req.param("code"), typed, attemptsOf(c, shared));
+        const actor = await setUp(app, c.req.param("code"), typed, attemptsOf(c, shared));
         await beginSession(c, app, shared, actor);
         return c.redirect("/connect?new=1", 303);
       } catch (error) {
