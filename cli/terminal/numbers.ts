@@ -1,6 +1,6 @@
 // Numbers that users type.
 import { InvalidArgumentError } from "commander";
-import { positive } from "../../src/config/positive.ts";
+import { positive } from "../../src/domain/positive.ts";
 
 /** Reads a positive whole number. @throws InvalidArgumentError if the text is not one */
 export function readPositive(text: string): number {

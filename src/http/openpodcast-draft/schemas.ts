@@ -1,10 +1,10 @@
 // Wire format of the draft.
 // Not from zod: schemas are registered by name, by a method that this import adds to them.
 import { z } from "@hono/zod-openapi";
-import { positive } from "../../config/positive.ts";
 import { isWritable, parseDateTime } from "../../domain/date-time.ts";
 import { type FeedUrl, readFeedUrl } from "../../domain/feed-url.ts";
 import { isNoGuid } from "../../domain/guid.ts";
+import { positive } from "../../domain/positive.ts";
 import { parameter } from "../parameter.ts";
 
 const SYNC_ID = "4648b4d7-90bf-497c-a5e7-8383d1083d76";

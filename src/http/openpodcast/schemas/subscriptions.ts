@@ -1,7 +1,7 @@
 // Wire format of subscriptions. Schemas of responses are made for /openapi.json only.
 import { z } from "zod";
-import { positive } from "../../../config/positive.ts";
 import { parseDateTime } from "../../../domain/date-time.ts";
+import { positive } from "../../../domain/positive.ts";
 import { once } from "../../../once.ts";
 import type { ChangePosition } from "../../../services/change-feed.ts";
 import { listOf } from "../../limits.ts";

@@ -1,6 +1,6 @@
 // Which devices are in sync, and which are silent.
 /** @jsxImportSource hono/jsx */
-import { isSilent } from "../../../domain/sync-pauses.ts";
+import { isSilent } from "../../../domain/silence.ts";
 import type { Device } from "../../../services/devices.ts";
 import { useFrame } from "../frame.ts";
 import { Time } from "../layout.tsx";
