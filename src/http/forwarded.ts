@@ -2,6 +2,7 @@
 import type { DoctorClient } from "../domain/doctor-headers.ts";
 import { familyOf, isIP, isLoopback, networkList, plainAddress } from "../domain/networks.ts";
 import type { Logger } from "../log.ts";
+import { once } from "../once.ts";
 
 /** The address of clients that a trusted proxy names in no way that can be read: limits count them together. */
 const UNKNOWN = "unknown";
@@ -119,11 +120,8 @@ const isHost = (text: string) => /^[\w.:[\]-]+$/.test(text) && URL.canParse(`htt
 /** Whether a host of a URL is an IP address or a name of the local network. */
 const isLocalHost = (hostname: string) => hostname.startsWith("[") || isIP(hostname) > 0 || LOCAL_NAME.test(hostname);
 
-let privateNetworks: ReturnType<typeof networkList> | undefined;
-function isPrivate(address: string): boolean {
-  privateNetworks ??= networkList(PRIVATE);
-  return isIP(address) > 0 && privateNetworks.check(address, familyOf(address));
-}
+const privateNetworks = once(() => networkList(PRIVATE));
+const isPrivate = (address: string) => isIP(address) > 0 && privateNetworks().check(address, familyOf(address));
 
 const addressIn = ({ address = "" }: Received["env"]) => plainAddress(address) ?? address;
 
