@@ -26,10 +26,10 @@ export class NotOpmlError extends OpmlError {
 }
 
 /** In characters; an export of 5,000 feeds has about 1,500,000. */
-const MAX_LENGTH = 16 * 1024 * 1024;
-const MAX_ELEMENTS = 100_000;
-const MAX_DEPTH = 100;
-const MAX_ATTRIBUTES = 100;
+const LONGEST = 16 * 1024 * 1024;
+const MOST_ELEMENTS = 100_000;
+const DEEPEST = 100;
+const MOST_ATTRIBUTES = 100;
 
 /** Characters that are read before others get a turn. */
 const TURN = 64 * 1024;
@@ -84,7 +84,7 @@ export async function readOpmlInTurns(text: string): Promise<OpmlFeed[]> {
 }
 
 function createReader(text: string) {
-  if (text.length > MAX_LENGTH) throw new OpmlError("The file is larger than 16 MB");
+  if (text.length > LONGEST) throw new OpmlError("The file is larger than 16 MB");
   if (text.trim() === "") throw new OpmlError("The file is empty");
   const names = new NameCount();
   const feeds = new Map<string, OpmlFeed>();
@@ -92,14 +92,14 @@ function createReader(text: string) {
   let ended = false;
   let depth = 0;
   let elements = 0;
-  let attributesLeft = MAX_ATTRIBUTES;
+  let attributesLeft = MOST_ATTRIBUTES;
   const parser = new Parser(
     {
       onopentag(name, attributes) {
         if (elements === 0 && name !== "opml") throw new NotOpmlError();
-        if (++depth > MAX_DEPTH) throw new OpmlError(`The file has more than ${MAX_DEPTH} elements within one another`);
-        if (++elements > MAX_ELEMENTS) throw new OpmlError(`The file has more than ${MAX_ELEMENTS} elements`);
-        attributesLeft = MAX_ATTRIBUTES;
+        if (++depth > DEEPEST) throw new OpmlError(`The file has more than ${DEEPEST} elements within one another`);
+        if (++elements > MOST_ELEMENTS) throw new OpmlError(`The file has more than ${MOST_ELEMENTS} elements`);
+        attributesLeft = MOST_ATTRIBUTES;
         hasBody ||= name === "body";
         if (name !== "outline") return;
         const feed = feedOf(attributes);
@@ -110,7 +110,7 @@ function createReader(text: string) {
         if (names.addText(name) > MOST_NAMES)
           throw new OpmlError(`The file has attributes with more than ${MOST_NAMES} different names`);
         if (--attributesLeft < 0)
-          throw new OpmlError(`The file has an element with more than ${MAX_ATTRIBUTES} attributes`);
+          throw new OpmlError(`The file has an element with more than ${MOST_ATTRIBUTES} attributes`);
       },
       onclosetag(name, implied) {
         depth--;

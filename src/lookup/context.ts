@@ -9,7 +9,7 @@ import type { LookupContext } from "./lookup.ts";
 
 /** Milliseconds for one fetch. */
 const TIMEOUT = 30_000;
-const MAX_BYTES = 1_000_000;
+const MOST_BYTES = 1_000_000;
 
 /** How lookups reach the network. */
 export type Network = Pick<FetchOptions, "resolve" | "interfaces">;
@@ -28,7 +28,7 @@ export const fetchLimits = (config: Pick<Config, "feed_lookup_allow">, network: 
   ...network,
   allowed: networkList(config.feed_lookup_allow),
   timeout: TIMEOUT,
-  max_bytes: MAX_BYTES,
+  max_bytes: MOST_BYTES,
 });
 
 /** What lookups need, with the settings. @param signal ends fetches */
