@@ -5,9 +5,10 @@ import { connectApp } from "../../src/services/connect-links.ts";
 import { approveLoginFlow, claimLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
 import { logIn } from "../../src/services/login-tokens.ts";
 import { setPassword } from "../../src/services/passwords.ts";
-import { issueAppToken, issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
+import { authenticate, issueAppToken, issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
 import { openTestApp, START, type TestApp } from "../support/app.ts";
 import { UNLIMITED } from "../support/attempts.ts";
+import { databaseFile, lockFile, ON_SQLITE } from "../support/database.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -20,6 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => podkeep.close());
 
+const NEW = { label: "script", scope: "write", expires_at: null } as const;
 const KASTS = { label: "Kasts", kind: "kasts", server: "", user: "ann" };
 
 const WAYS: Record<string, () => Promise<unknown>> = {
@@ -34,7 +36,7 @@ const WAYS: Record<string, () => Promise<unknown>> = {
     await setPassword(podkeep.app, ann, "correct horse");
     return logIn(podkeep.app, { name: "ann", password: "correct horse", app: "app" }, UNLIMITED);
   },
-  "gets one from the admin": () => issueToken(podkeep.app, ann, { label: "script", scope: "write", expires_at: null }),
+  "gets one from the admin": () => issueToken(podkeep.app, ann, NEW),
 };
 
 test.each(Object.entries(WAYS))(
@@ -87,3 +89,17 @@ test("a token that is revoked again keeps the time at which it was revoked first
   podkeep.clock.advance(1000);
   expect([first, await revokeToken(podkeep.app, id)]).toEqual([START, START]);
 });
+
+test.if(ON_SQLITE)(
+  "a user whose 1,000 tokens are used at once keeps no app of others from asking to sign in",
+  async () => {
+    await podkeep.sql("delete from tokens");
+    const tokens: string[] = [];
+    for (let n = 0; n < 1000; n++) tokens.push((await issueToken(podkeep.app, ann, NEW)).token);
+    const unlock = await lockFile(databaseFile(podkeep.app.config));
+    for (const token of tokens) await authenticate(podkeep.app, token);
+    const started = startLoginFlow(podkeep.app, { label: "app", address: "192.0.2.1" });
+    unlock();
+    expect((await started).poll).toHaveLength(52);
+  },
+);
