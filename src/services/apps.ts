@@ -67,7 +67,7 @@ export async function renameApp({ database }: Context, actor: Actor, id: string,
   const label = printable(text).trim();
   if (!label) throw new DomainError("invalid", "An app's name has 1 to 100 printable characters");
   checkLabel(label);
-  const [row] = await database.write((tx) => renameToken(tx, { user_id, id, label }));
+  const [row] = await database.write((tx) => renameToken(tx, { user_id, id, label }), user_id);
   if (!row) throw new DomainError("not_found", `There is no token ${id}`);
 }
 

@@ -104,7 +104,8 @@ export async function approveLoginFlow(context: Context, actor: Actor, page: str
 /** Ends a flow that is not approved: its app gets no password. @throws as approveLoginFlow() does */
 export async function denyLoginFlow({ database, clock }: Context, actor: Actor, page: string): Promise<void> {
   requirePassword(actor);
-  const [flow] = await database.write((tx) => denyFlow(tx, { page_hash: hashSecret(page), ...goodAt(clock.now()) }));
+  const asked = { page_hash: hashSecret(page), ...goodAt(clock.now()) };
+  const [flow] = await database.write((tx) => denyFlow(tx, asked), actor.user_id);
   if (!flow) throw unknown();
 }
 

@@ -1,8 +1,9 @@
 // Tokens of a user, however many apps ask for one.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { type Actor, actAsUser } from "../../src/services/actor.ts";
+import { renameApp } from "../../src/services/apps.ts";
 import { connectApp } from "../../src/services/connect-links.ts";
-import { approveLoginFlow, claimLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
+import { approveLoginFlow, claimLoginFlow, denyLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
 import { logIn } from "../../src/services/login-tokens.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { authenticate, issueAppToken, issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
@@ -103,3 +104,15 @@ test.if(ON_SQLITE)(
     expect((await started).poll).toHaveLength(52);
   },
 );
+
+test.if(ON_SQLITE)("1,000 apps that ask to sign in at once keep no user from renaming or refusing one", async () => {
+  const ask = () => startLoginFlow(podkeep.app, { label: "app", address: "192.0.2.1" });
+  const { page } = await ask();
+  const [token] = await listTokens(podkeep.app, "ann");
+  const unlock = await lockFile(databaseFile(podkeep.app.config));
+  const asked = Array.from({ length: 1000 }, ask);
+  const acts = [renameApp(podkeep.app, ann, token?.id ?? "", "phone"), denyLoginFlow(podkeep.app, ann, page)];
+  unlock();
+  await Promise.all([...asked, ...acts]);
+  expect(await listTokens(podkeep.app, "ann")).toMatchObject([{ label: "phone" }]);
+});
