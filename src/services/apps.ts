@@ -78,6 +78,7 @@ export async function renameApp({ database }: Context, actor: Actor, id: string,
 export async function revokeApp({ database, clock }: Context, actor: Actor, id: string): Promise<void> {
   requirePassword(actor);
   const { user_id } = actor;
+  // Not in the user's turn: behind all that a stolen token sends, it would wait or be refused.
   await database.write(async (tx) => {
     const rows = await listUserTokens(tx, { user_id });
     if (!rows.some((row) => row.id === id)) throw new DomainError("not_found", `There is no token ${id}`);

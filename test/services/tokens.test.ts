@@ -1,7 +1,7 @@
 // Tokens of a user, however many apps ask for one.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { type Actor, actAsUser } from "../../src/services/actor.ts";
-import { renameApp } from "../../src/services/apps.ts";
+import { renameApp, revokeApp } from "../../src/services/apps.ts";
 import { connectApp } from "../../src/services/connect-links.ts";
 import { approveLoginFlow, claimLoginFlow, denyLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
 import { logIn } from "../../src/services/login-tokens.ts";
@@ -115,4 +115,16 @@ test.if(ON_SQLITE)("1,000 apps that ask to sign in at once keep no user from ren
   unlock();
   await Promise.all([...asked, ...acts]);
   expect(await listTokens(podkeep.app, "ann")).toMatchObject([{ label: "phone" }]);
+});
+
+test.if(ON_SQLITE)("a stolen token of which 1,000 writes wait can be revoked all the same", async () => {
+  const [stolen] = await listTokens(podkeep.app, "ann");
+  const unlock = await lockFile(databaseFile(podkeep.app.config));
+  const id = stolen?.id ?? "";
+  const writes = Array.from({ length: 1000 }, () => renameApp(podkeep.app, ann, id, "phone"));
+  const revoked = revokeApp(podkeep.app, ann, id);
+  unlock();
+  await revoked;
+  await Promise.allSettled(writes);
+  expect(await listTokens(podkeep.app, "ann")).toMatchObject([{ id, revoked_at: START }]);
 });
