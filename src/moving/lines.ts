@@ -4,7 +4,6 @@ import { type Moving, MovingAction, MovingDevice, MovingFeed, MovingPlay, nothin
 import { isText } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
 import { parseJson } from "../json.ts";
-import { sizeText } from "../read-up-to.ts";
 import { describeSize } from "../sizes.ts";
 import { takeTurns } from "../turns.ts";
 
