@@ -122,6 +122,12 @@ export function heldAs(feed_url: string, { followsRedirects, spelling }: Habits)
   return isDisplayed(spelling) ? inBothHosts(feed_url) : [feed_url];
 }
 
+/** What a GET sends of one feed. */
+interface Told {
+  listing: Listing;
+  remove: string[];
+}
+
 /**
  * Selects what a GET sends to a client, each feed in the client's own spelling.
  * @param listings at least those that changed after `start` or are resent after it, and everything that the client
@@ -159,30 +165,34 @@ export function changesFor(
 /**
  * Finds what a client may skip, taking it for another feed that the same response removes: one with a similar URL, or the
  * former URL of a subscription, to which the new one may redirect. The next response has it again.
+ * @param told what the GET sends, by listing
  */
 export function repeat(
   window: SyncPosition,
-  listings: readonly Listing[],
+  told: readonly Told[],
   holdings: Holdings,
   spellings: ClientSpellings,
   habits: Habits,
 ): Omit<Holding, "resend_at">[] {
   if (!habits.skipsSimilar) return [];
   // Not of another spelling, which a repetition removes again: two feeds would repeat each other for ever.
-  const removed = listings.filter(
-    (one) => !isListed(one) && changesFor(window, [one], holdings, spellings, habits).remove.length > 0,
-  );
+  const removed = told.flatMap(({ listing, remove }) => (!isListed(listing) && remove.length > 0 ? listing : []));
   if (removed.length === 0) return [];
+  const listed = told.flatMap(({ listing }) => (isListed(listing) ? listing : []));
+  const sent = listed.filter((one) => isSent(window, one, holdings.get(one.feed)));
   const moves = removed.some(({ state }) => state === "left");
-  const textKey = textKeysFor(listings.length);
-  const keyOf = ({ feed_url }: Listing) => textKey(looselyOf(feed_url));
-  const similar = new Set(removed.map(keyOf));
-  return listings.flatMap((listing) => {
+  return (moves ? sent : similarTo(removed, sent)).map((listing) => {
     const holding = holdings.get(listing.feed);
-    if (!isListed(listing) || !isSent(window, listing, holding)) return [];
-    if (!moves && !similar.has(keyOf(listing))) return [];
     return { ...UNREPORTED, ...holding, feed: listing.feed, feed_url: heldUrl(listing, holding, spellings) };
   });
+}
+
+/** Those of which a client that compares loosely may have another one for the same. */
+function similarTo(others: readonly Listing[], listings: readonly Listing[]): Listing[] {
+  const textKey = textKeysFor(others.length + listings.length);
+  const keyOf = ({ feed_url }: Listing) => textKey(looselyOf(feed_url));
+  const keys = new Set(others.map(keyOf));
+  return listings.filter((one) => keys.has(keyOf(one)));
 }
 
 /**

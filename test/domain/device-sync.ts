@@ -377,8 +377,11 @@ export class Server implements SyncServer {
       }
     }
     const window = { ...opened, start: sentFrom(opened, habits) };
-    const { add, remove } = this.rules.changesFor(window, listings, holdings, spellings, habits);
-    for (const one of this.rules.repeat(window, listings, holdings, spellings, habits))
+    const told = [...listings].map((listing) => {
+      return { listing, ...this.rules.changesFor(window, [listing], holdings, spellings, habits) };
+    });
+    const [add, remove] = [told.flatMap((one) => one.add), told.flatMap((one) => one.remove)];
+    for (const one of this.rules.repeat(window, told, holdings, spellings, habits))
       holdings.set(one.feed, { ...one, resend_at: this.stamp() });
     const write = (feed_url: string) => writeFor(feed_url, habits.spelling);
     return { add: add.map(write), remove: remove.map(write), timestamp: opened.given };
