@@ -453,7 +453,30 @@ const episodes: Attack[] = [
   },
 }));
 
+const followers: Attack = {
+  what: "a podcast of 20,000 episodes that is listed, subscribed again and again, merged, and deleted",
+  async run(target) {
+    const [token = ""] = target.tokens;
+    const [feed, other] = ["https://p.test/long", "https://p.test/longer"];
+    const guids = ["00000000-0000-4000-8000-0000000000aa", "00000000-0000-4000-8000-0000000000bb"];
+    const plays = Array.from({ length: 20_000 }, (_, n) => playOf(feed, `https://p.test/${n}.mp3`, { guid: `e${n}` }));
+    const change = async (method: string, path: string, body?: object) => {
+      const { status, text } = await send(target, token, method, `/v1/subscriptions${path}`, body);
+      requireThat(status < 300, `${method} ${path} is ${status}: ${text}`);
+    };
+    const { status } = await send(target, token, "POST", `/api/2/episodes/${target.user}.json`, plays);
+    requireThat(status === 200, `the upload is ${status}`);
+    await change("POST", "", { subscriptions: [{ feed_url: feed, guid: guids[0] }] });
+    await change("POST", "", { subscriptions: [{ feed_url: other, guid: guids[1] }] });
+    for (let n = 0; n < 20; n++) {
+      await change("PATCH", `/${guids[0]}`, { is_subscribed: n % 2 === 1 });
+    }
+    await change("PATCH", `/${guids[1]}`, { new_feed_url: feed });
+    await change("DELETE", `/${guids[1]}`);
+  },
+};
+
 export const ATTACKS: Attack[] = [
   ...[...refused, ...stopped, ...held, ...unread, ...guessed, ...crowds, tooLarge, ...crumbled, ...wrong],
-  ...[slashes, ...plays, ...forms, escapes, ...confirmed, database, marks, hashes, ...episodes, feeds],
+  ...[slashes, ...plays, ...forms, escapes, ...confirmed, database, marks, hashes, ...episodes, feeds, followers],
 ];
