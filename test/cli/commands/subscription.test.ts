@@ -168,5 +168,5 @@ test("backups in the backup directory are listed, oldest first", async () => {
     { file: first.file, bytes: first.bytes },
     { file: second.file },
   ]);
-  expect((await run("backup list")).out).toContain(`KiB\t${first.file}`);
+  expect((await run("backup list")).out).toContain(`KB\t${first.file}`);
 });
