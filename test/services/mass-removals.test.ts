@@ -1,6 +1,7 @@
 // An app that removes most of a list: what is noticed, and what one put back brings.
 
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, spyOn, test } from "bun:test";
+import type { Change } from "../../src/domain/history.ts";
 import { actAsUser } from "../../src/services/actor.ts";
 import { putBack, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { keepRemovals, listMassRemovals } from "../../src/services/noticed-removals.ts";
@@ -162,6 +163,14 @@ describe("an app that removes most of a list", () => {
 
   test("is logged at once by a server that stops, however long its last look took", async () => {
     const { app } = server;
+    const by = { ...actAsUser(user.id), kind: "token", id: phone.token_id } as const;
+    const noted: Change[][] = [];
+    const noting = {
+      ...app,
+      removals: { ...app.removals, note: (_: unknown, changes: Change[]) => noted.push(changes) },
+    };
+    for (const guid of guids) await patchSubscription(noting, by, guid, { is_subscribed: false });
+    // From here on, no write of the app meets the clock.
     const { now } = performance;
     let hours = 0;
     const clock = spyOn(performance, "now").mockImplementation(() => now.call(performance) + hours * HOUR);
@@ -171,8 +180,7 @@ describe("an app that removes most of a list", () => {
       return found;
     };
     const watch = createRemovalWatch({ clock: app.clock, database: { read } }, app.log, app.metrics);
-    const by = { ...actAsUser(user.id), kind: "token", id: phone.token_id } as const;
-    for (const guid of guids) await patchSubscription({ ...app, removals: watch }, by, guid, { is_subscribed: false });
+    for (const changes of noted) watch.note(by, changes);
     await watch.idle();
     clock.mockRestore();
     expect(warnings).toHaveLength(1);
