@@ -15,6 +15,7 @@ const Actions = z.object({ actions: z.array(z.unknown()), timestamp: z.coerce.nu
 /**
  * Reads all actions; those that can't be read are left out, as in an upload.
  * @param pathOf the path for what came since a time in seconds
+ * @throws DomainError "too_large" if there are more than a million, or too many parts
  */
 export async function readActions(remote: Remote, pathOf: (since: number) => string): Promise<EpisodeAction[]> {
   const all: EpisodeAction[] = [];
@@ -34,11 +35,11 @@ export async function readActions(remote: Remote, pathOf: (since: number) => str
     // gpodder.net gives a thousand from the second of the last one on: if that has as many, the next second follows.
     const isStuck: boolean = data.timestamp === since && data.actions.length > 0 && (fresh.length > 0 || !isSkipped);
     // A server that gives a part goes on from its timestamp; one that gave all has no more.
-    if (!isStuck && (fresh.length === 0 || data.timestamp <= since)) break;
+    if (!isStuck && (fresh.length === 0 || data.timestamp <= since)) return all;
     since = isStuck ? since + 1 : data.timestamp;
     isSkipped = isStuck;
   }
-  return all;
+  throw new DomainError("too_large", `${remote.host} gives its episode actions in more than ${MOST_RESPONSES} parts`);
 }
 
 function isFresh(seen: Set<string>, action: unknown): boolean {

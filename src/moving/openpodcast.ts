@@ -27,7 +27,7 @@ export async function findOpenPodcast(remote: Remote) {
   return { isFound: answer.status === 401 || Page.safeParse(readJson(answer)).success, answer };
 }
 
-/** @throws DomainError "unauthorized", "unavailable" */
+/** @throws DomainError "unauthorized", "unavailable", "too_large" */
 export async function readOpenPodcast(remote: Remote): Promise<Moving> {
   const feeds = new Map<string, Moving["feeds"][number]>();
   let { answer } = await findOpenPodcast(remote);
@@ -41,10 +41,10 @@ export async function readOpenPodcast(remote: Remote): Promise<Moving> {
     }
     if (feeds.size > MOST_FEEDS)
       throw new DomainError("too_large", `${remote.host} has more than ${MOST_FEEDS} podcasts`);
-    if (!next) break;
+    if (!next) return { ...nothingFrom(remote.host), feeds: [...feeds.values()] };
     answer = await remote.send(pathOf(remote, next));
   }
-  return { ...nothingFrom(remote.host), feeds: [...feeds.values()] };
+  throw new DomainError("too_large", `${remote.host} gives its podcasts in more than ${MOST_PAGES} pages`);
 }
 
 /** Only the query of the link: the password goes to no other place. */

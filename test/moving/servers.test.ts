@@ -211,6 +211,25 @@ describe("each server's list and places are read", () => {
     await expect(read(url, "openpodcast")).rejects.toThrow("more than 50000 podcasts");
   });
 
+  test("what a server gives in too many parts is refused, and not moved in without the rest", async () => {
+    let part = 0;
+    const guid = () => `00000000-0000-4000-8000-${String(part).padStart(12, "0")}`;
+    const routes = {
+      "/index.php/apps/gpoddersync/subscriptions": json({ add: [], remove: [], timestamp: 1 }),
+      "/index.php/apps/gpoddersync/episode_action": () =>
+        Response.json({ actions: [{ ...play, episode: `https://a.example/${++part}.mp3` }], timestamp: part }),
+      "/subscriptions": () =>
+        Response.json({
+          subscriptions: [{ feed_url: `https://a.example/${++part}`, guid: guid() }],
+          next: "/subscriptions?page=1",
+        }),
+    };
+    await expect(read(serve(routes), "nextcloud")).rejects.toThrow("gives its episode actions in more than 1000 parts");
+    await expect(read(serve(routes, { basic: false }), "openpodcast")).rejects.toThrow(
+      "gives its podcasts in more than 2000 pages",
+    );
+  });
+
   test("JSON of far more values than an account has is not parsed", async () => {
     const url = serve({
       "/index.php/apps/gpoddersync/subscriptions": () => new Response(`{"add":[${"[],".repeat(1_000_000)}[]]}`),
