@@ -89,7 +89,11 @@ export const SETTINGS = {
     "Pause after a deletion's first failed attempt; each further pause is four times as long",
   ),
   deletion_pause_max: setting(duration, "1h", "Maximum pause between attempts of a deletion"),
-  deletion_poll: setting(positiveDuration, "5s", "How often to look for deletions requested by other processes"),
+  deletion_poll: setting(
+    positiveDuration,
+    "5s",
+    "How often to look for deletions, and for episodes to move, that other processes left",
+  ),
   drain_timeout: setting(duration, "10s", "How long a shutdown waits for running requests"),
   backup_schedule: optional(schedule, "Cron expression in local time for scheduled backups (example: 30 3 * * *)"),
   backup_keep: setting(whole(1, 10_000), "7", "How many backups to keep in the backup directory"),
