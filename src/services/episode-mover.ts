@@ -77,7 +77,7 @@ async function movePart(context: Context, user_id: number, place: Place): Promis
   const isLast = isEnd && !named;
   if (first && (ids.length > 0 || isLast)) {
     await transact(context, actAsWorker(user_id), async (user) => {
-      await moveEpisodes(user, moves, { ids, until: first.until });
+      await moveEpisodes(user, batch, ids);
       if (isLast) await deleteMoves(user.tx, { user_id, batch });
     });
   }

@@ -9,7 +9,14 @@ import { textKeysFor } from "../domain/text-keys.ts";
 import type { StoredRows, WorkingSet } from "../domain/working-set.ts";
 import { findCursor } from "../store/cursors.ts";
 import { deleteActions, lastArrived, renewActions } from "../store/episode-actions.ts";
-import { anyMoves, deleteRenewals, insertMoves, retargetMoves } from "../store/episode-moves.ts";
+import {
+  anyMoves,
+  deleteRenewals,
+  insertMoves,
+  listDeletedLater,
+  listMoves,
+  retargetMoves,
+} from "../store/episode-moves.ts";
 import { countEpisodesIn, deleteEpisodes, findEpisodesById, listEpisodesOf, listIdsOf } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { deletePlays } from "../store/plays.ts";
@@ -79,9 +86,9 @@ async function haveMany({ tx, user_id }: UserTx, podcasts: Iterable<number>): Pr
   return counted.reduce((sum, { count }) => sum + Number(count), 0) >= MANY;
 }
 
-/** @param until what arrived later is left alone; the present by default */
-async function queueMoves(user: UserTx, moves: Move[], until = user.clock()): Promise<void> {
+async function queueMoves(user: UserTx, moves: Move[]): Promise<void> {
   const { tx, user_id } = user;
+  const until = user.clock();
   const queued = new Map<string, Move>();
   for (const move of moves) {
     const key = `${move.podcast} ${move.feed}`;
@@ -124,15 +131,13 @@ async function takeEpisodes(user: UserTx, episodes: Episode[], moves: Move[]) {
 
 /**
  * Carries out a part of the moves of one change. Doing it again changes nothing.
- * @param ids of episodes whose podcasts have moves
- * @param until the user's clock at the change
+ * @param ids of episodes whose podcasts had moves
  */
-export async function moveEpisodes(
-  user: UserTx,
-  moves: Move[],
-  { ids, until }: { ids: { id: number }[]; until: Millis },
-): Promise<void> {
+export async function moveEpisodes(user: UserTx, batch: number, ids: { id: number }[]): Promise<void> {
   const { tx, user_id } = user;
+  // Other changes, and another server, may have changed them since the episodes were looked for.
+  const moves = await listMoves(tx, { user_id, batch });
+  const until = moves[0]?.until ?? 0;
   const movesOf = Map.groupBy(moves, ({ podcast }) => podcast);
   const does = ({ podcast }: Episode, what: (move: Move) => boolean) => movesOf.get(podcast)?.some(what) === true;
   const isDeleted = (episode: Episode) =>
@@ -142,7 +147,10 @@ export async function moveEpisodes(
   const kept = found.filter((episode) => !isDeleted(episode));
   const renewed = kept.filter((episode) => does(episode, isRenewal));
   const { set, taken } = await takeEpisodes(user, kept, moves);
-  set.renew(new Set([...taken, ...renewed.map((one) => set.present(one))]), until, user.nextTimestamp);
+  // A deletion that waits leaves what arrived after it.
+  const deleted = new Set(columnOf(await listDeletedLater(tx, { user_id, batch }), "podcast"));
+  const told = [...taken, ...renewed.map((one) => set.present(one))].filter(({ podcast }) => !deleted.has(podcast));
+  set.renew(new Set(told), until, user.nextTimestamp);
   await saveEpisodeSet(user, set);
 }
 
@@ -184,9 +192,7 @@ export async function renewForClient(
 export async function deleteEpisodesOf(user: UserTx, podcast: number): Promise<void> {
   const { tx, user_id } = user;
   const deletion: Move = { podcast, feed: "", target: null, feed_url: null };
-  // What moves here before that arrives again as it does.
-  if (await haveWaiting(user)) await queueMoves(user, [deletion], Number.MAX_SAFE_INTEGER);
-  else if (await haveMany(user, [podcast])) await queueMoves(user, [deletion]);
+  if (await areMany(user, [podcast])) await queueMoves(user, [deletion]);
   else await deleteAll(user, await listIdsOf(tx, { user_id, podcast, limit: MANY }));
 }
 

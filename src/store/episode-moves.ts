@@ -48,6 +48,17 @@ export const listMoves = statement((db, p: Owner & { batch: number }) =>
     .where("batch", "=", p.batch),
 );
 
+/** The podcasts whose episodes later changes delete. */
+export const listDeletedLater = statement((db, p: Owner & { batch: number }) =>
+  db
+    .selectFrom("episode_moves")
+    .select("podcast")
+    .where("user_id", "=", p.user_id)
+    .where("batch", ">", p.batch)
+    .where("batch", "<=", HIGHEST)
+    .where("target", "is", null),
+);
+
 /** Ends the moves of one change. */
 export const deleteMoves = statement((db, p: Owner & { batch: number }) =>
   db.deleteFrom("episode_moves").where("user_id", "=", p.user_id).where("batch", "=", p.batch),

@@ -214,6 +214,33 @@ test("a deletion deletes a thousand episodes, and not what is played once the po
   expect(plays.map(({ position }) => Number(position)).at(-1)).toBe(90);
 });
 
+test("what is played once a podcast is added again stays, also if its deletion waits for another's episodes", async () => {
+  const guid = await subscribe(B);
+  await upload(clientOf("phone"), playOf(0, 2, { feed_url: B }), playOf(1, 3, { feed_url: B }), ...playAll(A));
+  await subscribe(A);
+  await requestDeletion(podkeep.app, ann, guid);
+  await podkeep.app.worker.drain();
+  podkeep.clock.advance(60_000);
+  await subscribe(B);
+  await upload(clientOf("phone"), playOf(0, 90, { feed_url: B }));
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT + 1, kinds: [`${A} 1`, `${B} 90`] });
+});
+
+test("a deletion deletes a thousand episodes that its podcast gets only later, because they wait", async () => {
+  await subscribe(B);
+  await upload(clientOf("phone"), playOf(COUNT, 2, { feed_url: B }), ...playAll(A));
+  const guid = await subscribe(A);
+  podkeep.clock.advance(60_000);
+  await moveSome();
+  await podkeep.reopen();
+  await requestDeletion(podkeep.app, ann, guid);
+  await podkeep.app.worker.drain();
+  podkeep.clock.advance(60_000);
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: 1, kinds: [`${B} 2`] });
+});
+
 test("a server that ends while episodes follow their podcast goes on with it at its next start", async () => {
   await upload(clientOf("phone"), ...playAll(A));
   await uploadFeedChanges(podkeep.app, ann, clientOf("tablet"), { add: [A], remove: [] });
