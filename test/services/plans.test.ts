@@ -221,8 +221,12 @@ async function explain(run: Run, how = "costs"): Promise<string> {
 async function explainForAll(run: Run): Promise<string> {
   const plans: unknown[] = [];
   const { kysely } = await podkeep.app.database.read(async (tx) => tx);
-  const execute: Tx["execute"] = async ({ sql }) => {
-    plans.push(...(await podkeep.sql(`explain (generic_plan) ${sql}`)));
+  await podkeep.sql("set plan_cache_mode = force_generic_plan");
+  const execute: Tx["execute"] = async ({ sql, parameters }) => {
+    await podkeep.sql(`prepare asked as ${sql}`);
+    const values = parameters.length > 0 ? `(${parameters.map(() => "null").join(", ")})` : "";
+    plans.push(...(await podkeep.sql(`explain execute asked ${values}`)));
+    await podkeep.sql("deallocate asked");
     return [];
   };
   await run({ kysely, execute });
