@@ -94,13 +94,14 @@ async function queueMoves(user: UserTx, moves: Move[]): Promise<void> {
     const key = `${move.podcast} ${move.feed}`;
     if (!queued.has(key)) queued.set(key, move);
   }
-  const merged = moves.flatMap(({ podcast: from, feed, target: into }) =>
-    feed === "" && into !== null && into !== from ? { from, into } : [],
+  const whole = moves.filter(({ feed }) => feed === "");
+  const merged = whole.flatMap(({ podcast: from, target: into }) =>
+    into !== null && into !== from ? { from, into } : [],
   );
   const batch = user.nextTimestamp();
+  // All these send again what an earlier one would, or delete it.
+  await deleteRenewals(tx, { user_id }, rowsOf("podcast", columnOf(whole, "podcast")));
   await retargetMoves(tx, { user_id }, merged);
-  // The later one sends all again that an earlier one would.
-  await deleteRenewals(tx, { user_id }, rowsOf("podcast", columnOf(moves.filter(isRenewal), "podcast")));
   await insertMoves(tx, { user_id, batch, until, last_episode: user.episodes() }, [...queued.values()]);
   user.afterCommit(user.wakeMover);
 }

@@ -9,6 +9,7 @@ import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
+import { restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { readActions } from "../../src/services/episode-actions.ts";
 import { uploadActions } from "../../src/services/episode-uploads.ts";
 import { streamPlays } from "../../src/services/play-list.ts";
@@ -239,6 +240,22 @@ test("a deletion deletes a thousand episodes that its podcast gets only later, b
   podkeep.clock.advance(60_000);
   await podkeep.drain();
   expect(await told((await read(null)).actions)).toEqual({ count: 1, kinds: [`${B} 2`] });
+});
+
+test("a thousand episodes that wait to be sent again and are merged go back with their feed", async () => {
+  const [a, b] = [await subscribe(A), await subscribe(B)];
+  await upload(clientOf("phone"), ...playAll(A));
+  podkeep.clock.advance(60_000);
+  await patchSubscription(podkeep.app, ann, a, { is_subscribed: false });
+  await patchSubscription(podkeep.app, ann, a, { is_subscribed: true });
+  const as_of = podkeep.clock.now();
+  podkeep.clock.advance(60_000);
+  await patchSubscription(podkeep.app, ann, a, { new_guid: b });
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${B} 1`] });
+  await restoreSubscriptions(podkeep.app, ann, { as_of }, true);
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
 });
 
 test("a server that ends while episodes follow their podcast goes on with it at its next start", async () => {
