@@ -95,8 +95,8 @@ async function queueMoves(user: UserTx, moves: Move[]): Promise<void> {
     if (!queued.has(key)) queued.set(key, move);
   }
   const whole = moves.filter(({ feed }) => feed === "");
-  const merged = whole.flatMap(({ podcast: from, target: into }) =>
-    into !== null && into !== from ? { from, into } : [],
+  const merged = whole.flatMap(({ podcast: from, target: into, feed_url }) =>
+    into !== null && into !== from ? { from, into, feed_url } : [],
   );
   const batch = user.nextTimestamp();
   // All these send again what an earlier one would, or delete it.
@@ -109,9 +109,7 @@ async function queueMoves(user: UserTx, moves: Move[]): Promise<void> {
 /** Where an episode goes; undefined if it stays. @param moves of its podcast */
 function targetOf({ podcast, feed_url: came }: Episode, moves: Move[]): Podcast | undefined {
   const feed = podcast > 0 && came !== null && moves.some((one) => one.feed !== "") ? readFeedHash(came) : null;
-  const taken = moves.find((one) => one.feed === feed)?.target;
-  if (taken) return { podcast: taken, feed_url: null };
-  const into = moves.find((one) => one.feed === "" && !isRenewal(one));
+  const into = moves.find((one) => one.feed === feed) ?? moves.find((one) => one.feed === "" && !isRenewal(one));
   return into?.target ? { podcast: into.target, feed_url: into.feed_url && (came ?? into.feed_url) } : undefined;
 }
 

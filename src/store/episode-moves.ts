@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { columnOf, HIGHEST, insertRows, LOWEST, numbersOf } from "./rows.ts";
+import { bigint, columnOf, HIGHEST, insertRows, LOWEST } from "./rows.ts";
 
 export const insertMoves = insertRows("episode_moves", ["user_id", "batch", "until", "last_episode"]);
 
@@ -64,10 +64,14 @@ export const deleteMoves = statement((db, p: Owner & { batch: number }) =>
   db.deleteFrom("episode_moves").where("user_id", "=", p.user_id).where("batch", "=", p.batch),
 );
 
-/** Has moves to subscriptions that were merged lead to those that they became part of. */
+/** Has moves to subscriptions that were merged lead to those that they became part of, as if by way of them. */
 export const retargetMoves = bulkStatement(
-  (_, p: Owner, rows: { from: number; into: number }[]) =>
-    sql<never>`update episode_moves set target = wanted.column2 from (values ${numbersOf(rows, ["from", "into"])}) as wanted
+  (_, p: Owner, rows: { from: number; into: number; feed_url: string | null }[]) =>
+    sql<never>`update episode_moves
+      set target = wanted.column2, feed_url = coalesce(episode_moves.feed_url, wanted.column3)
+      from (values ${sql.join(
+        rows.map(({ from, into, feed_url }) => sql`(${bigint(from)}, ${bigint(into)}, cast(${feed_url} as text))`),
+      )}) as wanted
       where episode_moves.user_id in (${p.user_id}) and episode_moves.target = wanted.column1`,
 );
 

@@ -258,6 +258,19 @@ test("a thousand episodes that wait to be sent again and are merged go back with
   expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
 });
 
+test("a thousand episodes that wait to come into the list and are merged go back with their feed", async () => {
+  await upload(clientOf("phone"), ...playAll(A));
+  const [a, b] = [await subscribe(A), await subscribe(B)];
+  const as_of = podkeep.clock.now();
+  podkeep.clock.advance(60_000);
+  await patchSubscription(podkeep.app, ann, a, { new_guid: b });
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${B} 1`] });
+  await restoreSubscriptions(podkeep.app, ann, { as_of }, true);
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
+});
+
 test("a server that ends while episodes follow their podcast goes on with it at its next start", async () => {
   await upload(clientOf("phone"), ...playAll(A));
   await uploadFeedChanges(podkeep.app, ann, clientOf("tablet"), { add: [A], remove: [] });
