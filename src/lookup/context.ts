@@ -21,7 +21,7 @@ const systemNetwork: Network = {
   interfaces: () => Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []),
 };
 
-export type LookupApp = Pick<App, "database" | "clock" | "removals" | "config" | "wakeMover" | "log" | "metrics">;
+export type LookupApp = Pick<App, "database" | "clock" | "removals" | "config" | "moving" | "log" | "metrics">;
 
 /** What bounds each fetch, by the settings. */
 export const fetchLimits = (config: Pick<Config, "feed_lookup_allow">, network: Network = systemNetwork) => ({
@@ -33,7 +33,7 @@ export const fetchLimits = (config: Pick<Config, "feed_lookup_allow">, network: 
 
 /** What lookups need, with the settings. @param signal ends fetches */
 export function createLookupContext(
-  { database, clock, removals, config, wakeMover, log, metrics }: LookupApp,
+  { database, clock, removals, config, moving, log, metrics }: LookupApp,
   signal: AbortSignal,
   network?: Network,
 ): LookupContext {
@@ -43,7 +43,7 @@ export function createLookupContext(
     clock,
     removals,
     config,
-    wakeMover,
+    moving,
     log,
     signal,
     async fetch(feed_url, { etag, last_modified }, items) {

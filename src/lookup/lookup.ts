@@ -30,7 +30,7 @@ type Fetch = (
   items?: ItemFinder,
 ) => Promise<FetchResult>;
 
-export interface LookupContext extends Pick<Context, "database" | "clock" | "config" | "removals" | "wakeMover"> {
+export interface LookupContext extends Pick<Context, "database" | "clock" | "config" | "removals" | "moving"> {
   log: Logger;
   fetch: Fetch;
   /** Once it is aborted, nothing more is stored. */

@@ -60,7 +60,7 @@ export async function hasSubscribers(source: Source, feed_url: string): Promise<
 
 /** Changes a subscription by what its feed says, if there is anything to change. @returns null if it was left alone */
 export async function giveFinding(
-  context: Pick<Context, "database" | "clock" | "config" | "removals" | "wakeMover">,
+  context: Pick<Context, "database" | "clock" | "config" | "removals" | "moving">,
   subscriber: Subscriber,
   finding: Finding,
 ): Promise<Outcome | null> {

@@ -17,7 +17,7 @@ export class BackgroundWorker {
   #started = false;
   #stopped = false;
 
-  constructor(private readonly job: Job) {}
+  constructor(readonly job: Job) {}
 
   /** Does what there is to do now, and later what comes. */
   start(): void {

@@ -6,6 +6,16 @@ import type { PasswordChecker } from "./password-checker.ts";
 import type { RemovalWatch } from "./removal-watch.ts";
 import type { SignedSession } from "./signed-sessions.ts";
 
+/** How episodes are moved in parts. */
+export interface Moving {
+  /** From so many episodes on, a change leaves them to the worker. */
+  many: number;
+  /** Episodes that the worker moves in one transaction. */
+  part: number;
+  /** Called after each commit that leaves it work. */
+  wake: () => void;
+}
+
 export interface Context {
   database: Database;
   clock: Clock;
@@ -13,8 +23,7 @@ export interface Context {
   config: Config;
   /** Called after each commit that can leave work for the deletion worker. */
   wakeWorker: () => void;
-  /** The same for the worker that moves episodes. */
-  wakeMover: () => void;
+  moving: Moving;
   passwords: PasswordChecker;
   /** Hashes of tokens and ids of the page's sessions whose last use is being written. */
   noting: Set<string>;

@@ -13,8 +13,7 @@ import { transact } from "./transact.ts";
 
 /** Users of whom a part is moved in turn. */
 const USERS = 64;
-/** Episodes that one transaction moves, and those that are looked at for them. */
-const PART = 128;
+/** Episodes that are looked at for those of one transaction. */
 const LOOKED_AT = 2048;
 
 /** How far the moves of a change have come. It is not stored: from the beginning, they find nothing left to do. */
@@ -69,7 +68,7 @@ async function movePart(context: Context, user_id: number, place: Place): Promis
     const end = Math.min(after + LOOKED_AT, moves[0]?.last_episode ?? 0);
     const found = await listPodcastsBetween(tx, { user_id, after, to: end });
     const ids = found.filter(({ podcast, guid_key }) => podcasts.has(podcast) && (guid_key !== null) === named);
-    const part = ids.slice(0, PART);
+    const part = ids.slice(0, context.moving.part);
     return { moves, ids: part, to: (part.length < ids.length ? part.at(-1)?.id : undefined) ?? end };
   });
   const [first] = moves;

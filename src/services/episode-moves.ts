@@ -27,9 +27,6 @@ import type { UserTx } from "./transact.ts";
 /** What one change does with a podcast's episodes. */
 type Move = Pick<EpisodeMoveTable, "podcast" | "feed" | "target" | "feed_url">;
 
-/** From so many episodes on, they are moved in parts. */
-const MANY = 1000;
-
 /** Sends the actions on a podcast's episodes again. */
 const renewalOf = (podcast: number): Move => ({ podcast, feed: "", target: podcast, feed_url: null });
 const isRenewal = ({ podcast, target }: Move) => podcast === target;
@@ -61,12 +58,12 @@ export async function followPodcasts(
   const moves = [...entering, ...leaving];
   const rows = await listEpisodesOf(
     user.tx,
-    { user_id: user.user_id, limit: MANY },
+    { user_id: user.user_id, limit: user.moving.many },
     rowsOf("podcast", columnOf(moves, "podcast")),
   );
   // Most that enter the list are new.
   if (rows.length === 0 && leaving.length === 0 && renewed.size === 0) return;
-  if (rows.length >= MANY || (await areMany(user, renewed))) {
+  if (rows.length >= user.moving.many || (await areMany(user, renewed))) {
     return queueMoves(user, [...moves, ...[...renewed].map(renewalOf)]);
   }
   const { set, taken } = await takeEpisodes(user, readEpisodes(rows), moves);
@@ -81,9 +78,9 @@ const areMany = async (user: UserTx, podcasts: Iterable<number>) =>
 
 const haveWaiting = async ({ tx, user_id }: UserTx) => (await anyMoves(tx, { user_id })).length > 0;
 
-async function haveMany({ tx, user_id }: UserTx, podcasts: Iterable<number>): Promise<boolean> {
-  const counted = await countEpisodesIn(tx, { user_id, most: MANY }, rowsOf("podcast", podcasts));
-  return counted.reduce((sum, { count }) => sum + Number(count), 0) >= MANY;
+async function haveMany({ tx, user_id, moving: { many } }: UserTx, podcasts: Iterable<number>): Promise<boolean> {
+  const counted = await countEpisodesIn(tx, { user_id, most: many }, rowsOf("podcast", podcasts));
+  return counted.reduce((sum, { count }) => sum + Number(count), 0) >= many;
 }
 
 async function queueMoves(user: UserTx, moves: Move[]): Promise<void> {
@@ -103,7 +100,7 @@ async function queueMoves(user: UserTx, moves: Move[]): Promise<void> {
   await deleteRenewals(tx, { user_id }, rowsOf("podcast", columnOf(whole, "podcast")));
   await retargetMoves(tx, { user_id }, merged);
   await insertMoves(tx, { user_id, batch, until, last_episode: user.episodes() }, [...queued.values()]);
-  user.afterCommit(user.wakeMover);
+  user.afterCommit(user.moving.wake);
 }
 
 /** Where an episode goes; undefined if it stays. @param moves of its podcast */
@@ -192,7 +189,7 @@ export async function deleteEpisodesOf(user: UserTx, podcast: number): Promise<v
   const { tx, user_id } = user;
   const deletion: Move = { podcast, feed: "", target: null, feed_url: null };
   if (await areMany(user, [podcast])) await queueMoves(user, [deletion]);
-  else await deleteAll(user, await listIdsOf(tx, { user_id, podcast, limit: MANY }));
+  else await deleteAll(user, await listIdsOf(tx, { user_id, podcast, limit: user.moving.many }));
 }
 
 async function deleteAll({ tx, user_id }: UserTx, episodes: { id: number }[]): Promise<void> {

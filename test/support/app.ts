@@ -9,6 +9,7 @@ import { createHttp, type Http } from "../../src/http/server.ts";
 import type { Logger } from "../../src/log.ts";
 import type { Metrics } from "../../src/metrics.ts";
 import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
+import type { Moving } from "../../src/services/context.ts";
 import type { HashCost } from "../../src/services/password-checker.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { issueToken } from "../../src/services/tokens.ts";
@@ -107,7 +108,12 @@ function countingIds(): Ids {
 
 export async function openTestApp(
   settings: Partial<Record<SettingName, string>> = {},
-  given: { log?: Logger; metrics?: Metrics; hashing?: HashCost | undefined } = {},
+  given: {
+    log?: Logger;
+    metrics?: Metrics;
+    hashing?: HashCost | undefined;
+    moving?: Pick<Moving, "many" | "part">;
+  } = {},
 ): Promise<TestApp> {
   const folder = mkdtempSync(join(MEMORY, "app-"));
   let now = START;
