@@ -123,13 +123,20 @@ export async function loadNamed<Action extends Naming>(
     [podcast.podcast, ...waiting].map((one) => ({ podcast: one, guid, url })),
   );
   await loadEpisodes(user, wanted, set);
-  for (const { action, podcast, waiting } of named) {
-    for (const one of waiting) {
+  const waited = named.flatMap(({ action, podcast, waiting }) =>
+    waiting.flatMap((one) => {
       const episode = set.recognize(one, action.guid, action.episode_url);
-      if (!episode) continue;
-      set.take(episode, podcast);
-      set.tellAgain(set.present(episode), user.nextTimestamp);
-    }
+      return episode ? { episode, podcast } : [];
+    }),
+  );
+  // The subscription may have them by what the action does not name.
+  const theirs = waited.map(({ episode: { guid, url }, podcast: { podcast } }) => ({ podcast, guid, url }));
+  if (theirs.length > 0) await loadEpisodes(user, theirs, set);
+  for (const { episode, podcast } of waited) {
+    const present = set.present(episode);
+    if (present.podcast === podcast.podcast) continue;
+    set.take(present, podcast);
+    set.tellAgain(set.present(present), user.nextTimestamp);
   }
   return { named, taken };
 }

@@ -407,6 +407,20 @@ test("episodes are found by their URLs in a long list, whichever feed an app nam
   expect(new Set(actions.map(({ position }) => position))).toEqual(new Set([200]));
 });
 
+test("an episode whose URL alone says which podcast it is in is one with what that has under its guid", async () => {
+  const [phone, tablet] = [clientOf("phone"), clientOf("tablet")];
+  await subscribe(A);
+  await upload(phone, play(1, { feed_url: B, guid: "g", episode_url: "https://x.example/1", sent_at: 1000 }));
+  await upload(tablet, play(2, { feed_url: A, guid: "g", episode_url: "https://x.example/2", sent_at: 2000 }));
+  await upload(tablet, play(3, { feed_url: A, guid: "h", episode_url: "https://x.example/1", sent_at: 3000 }));
+  await upload(phone, play(4, { feed_url: B, guid: null, episode_url: "https://x.example/1", sent_at: 4000 }));
+  const places = (await read(null)).actions.map(({ guid, position }) => [guid, position]);
+  expect(places.sort()).toEqual([
+    ["g", 2],
+    ["h", 4],
+  ]);
+});
+
 test("an episode that two podcasts have, in whichever spelling, is neither's if an app names another feed", async () => {
   const urls = Array.from({ length: 100 }, (_, n) => `https://cdn.example/${n}.mp3`);
   const places = (feed_url: string, urls: string[], position: number) =>
