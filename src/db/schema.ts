@@ -315,7 +315,7 @@ export interface EpisodeMoveTable {
   target: number | null;
   /** What episodes without a feed URL get as theirs; null if all lose it. */
   feed_url: string | null;
-  /** The user's clock at the change: what arrived later is not sent again, nor deleted. */
+  /** The user's clock at the change: what arrived later is not sent again. */
   until: number;
   /** The last episode that there was. */
   last_episode: number;

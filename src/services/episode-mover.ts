@@ -1,15 +1,15 @@
 // The worker that moves episodes in parts, because one change left many.
 import { DomainError, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { deleteMoves, listMoves, listWaiting } from "../store/episode-moves.ts";
+import { anyMoves, deleteMoves, listMoves, listWaiting } from "../store/episode-moves.ts";
 import { listPodcastsBetween } from "../store/episodes.ts";
 import { columnOf } from "../store/rows.ts";
 import { nextTurn } from "../turns.ts";
-import { actAsWorker } from "./actor.ts";
+import { type Actor, actAsWorker } from "./actor.ts";
 import { BackgroundWorker } from "./background-worker.ts";
 import type { Context } from "./context.ts";
 import { moveEpisodes } from "./episode-moves.ts";
-import { transact } from "./transact.ts";
+import { transact, type UserTx } from "./transact.ts";
 
 /** Users of whom a part is moved in turn. */
 const USERS = 64;
@@ -37,7 +37,7 @@ export function createEpisodeMover(context: Context, log: Logger): BackgroundWor
     for (const one of waiting) {
       await nextTurn();
       const known = places.get(one.user_id);
-      const place = known?.batch === one.batch ? known : { batch: one.batch, named: true, episode: 0 };
+      const place = known?.batch === one.batch ? known : beginOf(one.batch);
       try {
         places.set(one.user_id, await movePart(context, one.user_id, place));
       } catch (error) {
@@ -58,6 +58,40 @@ export function createEpisodeMover(context: Context, log: Logger): BackgroundWor
     },
   });
 }
+
+/**
+ * As transact(), once no episodes of the user wait to be moved: what apps say of one counts as if the change before had
+ * moved all. Until then, this moves them itself.
+ */
+export async function transactAfterMoves<T>(
+  context: Context,
+  actor: Actor,
+  work: (user: UserTx) => Promise<T>,
+): Promise<T> {
+  const { user_id } = actor;
+  for (;;) {
+    const done = await transact(context, actor, async (user) => {
+      const [waiting] = await anyMoves(user.tx, { user_id });
+      return waiting ? null : { result: await work(user) };
+    });
+    if (done) return done.result;
+    await moveAll(context, user_id);
+  }
+}
+
+/** Moves what waits of a user, a change after the other. */
+async function moveAll(context: Context, user_id: number): Promise<void> {
+  let place: Place | undefined;
+  for (;;) {
+    const [first] = await context.database.read((tx) => anyMoves(tx, { user_id }));
+    if (!first) return;
+    const { batch } = first;
+    place = await movePart(context, user_id, place?.batch === batch ? place : beginOf(batch));
+    await nextTurn();
+  }
+}
+
+const beginOf = (batch: number): Place => ({ batch, named: true, episode: 0 });
 
 /** @returns how far the moves have come then */
 async function movePart(context: Context, user_id: number, place: Place): Promise<Place> {

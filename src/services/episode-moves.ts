@@ -11,9 +11,9 @@ import { findCursor } from "../store/cursors.ts";
 import { deleteActions, lastArrived, renewActions } from "../store/episode-actions.ts";
 import {
   anyMoves,
+  deleteArriving,
   deleteRenewals,
   insertMoves,
-  listDeletedLater,
   listMoves,
   retargetMoves,
 } from "../store/episode-moves.ts";
@@ -133,20 +133,16 @@ export async function moveEpisodes(user: UserTx, batch: number, ids: { id: numbe
   const { tx, user_id } = user;
   // Other changes, and another server, may have changed them since the episodes were looked for.
   const moves = await listMoves(tx, { user_id, batch });
-  const until = moves[0]?.until ?? 0;
   const movesOf = Map.groupBy(moves, ({ podcast }) => podcast);
   const does = ({ podcast }: Episode, what: (move: Move) => boolean) => movesOf.get(podcast)?.some(what) === true;
-  const isDeleted = (episode: Episode) =>
-    does(episode, ({ target }) => target === null) && episode.actions.every(({ arrived_at }) => arrived_at <= until);
+  const isDeleted = (episode: Episode) => does(episode, ({ target }) => target === null);
   const found = readEpisodes(await findEpisodesById(tx, { user_id }, ids));
   await deleteAll(user, found.filter(isDeleted));
   const kept = found.filter((episode) => !isDeleted(episode));
   const renewed = kept.filter((episode) => does(episode, isRenewal));
   const { set, taken } = await takeEpisodes(user, kept, moves);
-  // A deletion that waits leaves what arrived after it.
-  const deleted = new Set(columnOf(await listDeletedLater(tx, { user_id, batch }), "podcast"));
-  const told = [...taken, ...renewed.map((one) => set.present(one))].filter(({ podcast }) => !deleted.has(podcast));
-  set.renew(new Set(told), until, user.nextTimestamp);
+  const told = new Set([...taken, ...renewed.map((one) => set.present(one))]);
+  set.renew(told, moves[0]?.until ?? 0, user.nextTimestamp);
   await saveEpisodeSet(user, set);
 }
 
@@ -187,9 +183,11 @@ export async function renewForClient(
 /** Deletes all that is known of a subscription's episodes. */
 export async function deleteEpisodesOf(user: UserTx, podcast: number): Promise<void> {
   const { tx, user_id } = user;
-  const deletion: Move = { podcast, feed: "", target: null, feed_url: null };
-  if (await areMany(user, [podcast])) await queueMoves(user, [deletion]);
-  else await deleteAll(user, await listIdsOf(tx, { user_id, podcast, limit: user.moving.many }));
+  if (await areMany(user, [podcast])) {
+    // A merge could lead it past the deletion.
+    await deleteArriving(tx, { user_id, podcast });
+    await queueMoves(user, [{ podcast, feed: "", target: null, feed_url: null }]);
+  } else await deleteAll(user, await listIdsOf(tx, { user_id, podcast, limit: user.moving.many }));
 }
 
 async function deleteAll({ tx, user_id }: UserTx, episodes: { id: number }[]): Promise<void> {

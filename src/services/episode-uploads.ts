@@ -1,4 +1,5 @@
 // Uploads of episode actions: which episodes they name, and what they change.
+
 import { type Arrival, type EpisodeAction, understandAction } from "../domain/episode-actions.ts";
 import { EpisodeSet, isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../domain/episode-set.ts";
 import { asksForAll, endOf, givenToUnknown, playsKnownUntil } from "../domain/sync-window.ts";
@@ -10,10 +11,11 @@ import type { Actor } from "./actor.ts";
 import { ClientCursor } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
+import { transactAfterMoves } from "./episode-mover.ts";
 import { loadEpisodes, saveEpisodeSet } from "./episode-set.ts";
 import { hashMeant, type MeantFeeds } from "./meant-feeds.ts";
 import { keepPlays } from "./plays.ts";
-import { transact, type UserTx } from "./transact.ts";
+import type { UserTx } from "./transact.ts";
 
 /** Actions in one transaction. PinePods sends all of its actions at once. */
 export const BATCH = 128;
@@ -36,7 +38,7 @@ export async function uploadActions(
   do {
     if (start > 0) await nextTurn();
     const batch = sent.slice(start, start + BATCH);
-    upload = await transact(context, actor, async (user) => {
+    upload = await transactAfterMoves(context, actor, async (user) => {
       const begun = upload ?? (await beginUpload(user, client, now));
       const arrival = { ...begun.arrival, stamp: user.nextTimestamp };
       const actions = client ? batch.map((one) => understandAction(one, client.habits, arrival)) : batch;

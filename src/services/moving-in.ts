@@ -1,4 +1,5 @@
 // Moving in: storing what another server or a file has of a user. A second time, only what is new changes anything.
+
 import { type Arrival, type EpisodeAction, normalizeAction } from "../domain/episode-actions.ts";
 import { EpisodeSet, numberOf } from "../domain/episode-set.ts";
 import { hashFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
@@ -10,13 +11,14 @@ import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { isDeviceId, listDevices, MOST_DEVICES, saveDevice } from "./devices.ts";
+import { transactAfterMoves } from "./episode-mover.ts";
 import { saveEpisodeSet } from "./episode-set.ts";
 import { addActions, BATCH, loadNamed } from "./episode-uploads.ts";
 import { type ImportResult, importFeeds, withoutUrl } from "./imports.ts";
 import type { MeantFeeds } from "./meant-feeds.ts";
 import { asPart } from "./parts.ts";
 import { copyPlays, findNewPlays, keepPlays, oldestKept } from "./plays.ts";
-import { rehearse, transact, type UserTx } from "./transact.ts";
+import { rehearse, type UserTx } from "./transact.ts";
 import type { Rehearsal } from "./working-set.ts";
 
 export interface MovedIn {
@@ -151,7 +153,7 @@ async function copyActions(context: Context, copy: Copy, { actions, isTimed }: B
   };
   const { arrived, taken } = dry_run
     ? await rehearse(context, actor, (user) => read(user, rehearsed))
-    : await transact(context, actor, async (user) => {
+    : await transactAfterMoves(context, actor, async (user) => {
         const { arrival, set, arrived, taken } = await read(user);
         await saveEpisodeSet(user, set);
         if (isTimed) await keepPlays(user, null, arrived, arrival, context);
@@ -184,7 +186,7 @@ async function storePlays(context: Context, copy: Copy, plays: Moving["plays"]):
         const { missing, others, taken } = await read(user);
         return { stored: missing.length + others, taken };
       })
-    : await transact(context, actor, async (user) => {
+    : await transactAfterMoves(context, actor, async (user) => {
         const { set, missing, taken } = await read(user);
         await saveEpisodeSet(user, set);
         await copyPlays(user, missing);

@@ -1,4 +1,5 @@
 // Positions that people set, for every app.
+
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episode-actions.ts";
 import { EpisodeSet } from "../domain/episode-set.ts";
 import { clockOf } from "../domain/play-time.ts";
@@ -6,9 +7,9 @@ import { DomainError } from "../errors.ts";
 import { findEpisode } from "../store/episodes.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
+import { transactAfterMoves } from "./episode-mover.ts";
 import { readEpisodes, saveEpisodeSet } from "./episode-set.ts";
 import { copyPlays } from "./plays.ts";
-import { transact } from "./transact.ts";
 
 /** Stands for a client in positions that are set: no app goes on with them. */
 const BY_HAND = -1;
@@ -23,7 +24,7 @@ export function setPosition(
   actor: Actor,
   { episode: id, position }: { episode: number; position: number | null },
 ): Promise<void> {
-  return transact(context, actor, async (user) => {
+  return transactAfterMoves(context, actor, async (user) => {
     const rows = await findEpisode(user.tx, { user_id: user.user_id, id });
     const [episode] = readEpisodes(rows);
     if (!episode) throw new DomainError("not_found", `There is no episode ${id}`);

@@ -9,12 +9,13 @@ export const insertMoves = insertRows("episode_moves", ["user_id", "batch", "unt
 
 /**
  * The URL of an episode's feed, if `episodes` and `subscriptions` are joined: the one that its subscription has now. Until
- * an episode of a merged subscription is moved, it is that of the other one.
+ * an episode of a merged subscription is moved, it is that of the other one, or its own if it is to be deleted.
  */
-export const FEED_URL = sql<string>`coalesce(subscriptions.feed_url, episodes.feed_url, (
-  select target.feed_url from episode_moves as move
-  join subscriptions as target on target.user_id = move.user_id and target.id = move.target
-  where move.user_id = episodes.user_id and move.podcast = episodes.podcast and move.feed = '' limit 1))`;
+export const FEED_URL = sql<string>`coalesce(subscriptions.feed_url, case when episodes.podcast > 0 then (
+  select coalesce(max(target.feed_url), max(move.feed_url)) from episode_moves as move
+  left join subscriptions as target on target.user_id = move.user_id and target.id = move.target
+  where move.user_id = episodes.user_id and move.podcast = episodes.podcast and move.feed = '') end,
+  episodes.feed_url)`;
 
 /** Some users with moves that wait, and the first batch of each. */
 export const listWaiting = statement((db, p: { limit: number }) =>
@@ -27,7 +28,7 @@ export const listWaiting = statement((db, p: { limit: number }) =>
     .limit(limitTo(p.limit)),
 );
 
-/** Whether moves of a user wait. */
+/** The first moves that wait of a user. */
 export const anyMoves = statement((db, p: Owner) =>
   db
     .selectFrom("episode_moves")
@@ -48,17 +49,6 @@ export const listMoves = statement((db, p: Owner & { batch: number }) =>
     .where("batch", "=", p.batch),
 );
 
-/** The podcasts whose episodes later changes delete. */
-export const listDeletedLater = statement((db, p: Owner & { batch: number }) =>
-  db
-    .selectFrom("episode_moves")
-    .select("podcast")
-    .where("user_id", "=", p.user_id)
-    .where("batch", ">", p.batch)
-    .where("batch", "<=", HIGHEST)
-    .where("target", "is", null),
-);
-
 /** Ends the moves of one change. */
 export const deleteMoves = statement((db, p: Owner & { batch: number }) =>
   db.deleteFrom("episode_moves").where("user_id", "=", p.user_id).where("batch", "=", p.batch),
@@ -73,6 +63,15 @@ export const retargetMoves = bulkStatement(
         rows.map(({ from, into, feed_url }) => sql`(${bigint(from)}, ${bigint(into)}, cast(${feed_url} as text))`),
       )}) as wanted
       where episode_moves.user_id in (${p.user_id}) and episode_moves.target = wanted.column1`,
+);
+
+/** Has all deleted that was to move to a subscription, or to be sent again. */
+export const deleteArriving = statement((db, p: Owner & { podcast: number }) =>
+  db
+    .updateTable("episode_moves")
+    .set({ target: null })
+    .where("user_id", "=", p.user_id)
+    .where("target", "=", p.podcast),
 );
 
 /** Ends moves that only send episodes of these podcasts again. */

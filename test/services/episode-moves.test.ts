@@ -87,7 +87,7 @@ test("a podcast's thousand episodes come into the list with it, and are sent to 
   expect(await podkeep.sql("select count(*) as count from episodes where podcast < 0")).toMatchObject([{ count: 0 }]);
 });
 
-test("episodes that a subscription is sent again come in the order in which they arrived, after all else", async () => {
+test("episodes that a subscription is sent again come in the order in which they arrived", async () => {
   const guid = await subscribe(A);
   const phone = clientOf("phone");
   await upload(phone, ...playAll(A));
@@ -100,7 +100,7 @@ test("episodes that a subscription is sent again come in the order in which they
   await upload(clientOf("tablet"), playOf(COUNT, 7));
   await podkeep.drain();
   const { actions } = await read(phone, since);
-  expect(actions.map(({ guid }) => guid)).toEqual([`g${COUNT}`, ...Array.from({ length: COUNT }, (_, n) => `g${n}`)]);
+  expect(actions.map(({ guid }) => guid)).toEqual(Array.from({ length: COUNT + 1 }, (_, n) => `g${n}`));
 });
 
 test("a podcast that is subscribed again and again waits to be sent again once", async () => {
@@ -173,6 +173,60 @@ test("two changes of the same thousand episodes count in their order", async () 
   const podcasts = await podkeep.sql("select podcast, count(*) as count from episodes group by podcast");
   expect(podcasts).toMatchObject([{ podcast: 3, count: COUNT + 2 }]);
   expect(await told((await read(null)).actions)).toEqual({ count: COUNT + 2, kinds });
+});
+
+test("an episode that came by a merge is told as what it will be while it waits for another one", async () => {
+  const a = await subscribe(A);
+  const [b] = [await subscribe(B), await subscribe(C)];
+  await upload(clientOf("phone"), playOf(COUNT, 2));
+  await patchSubscription(podkeep.app, ann, a, { new_guid: b });
+  await upload(clientOf("phone"), ...playAll(B));
+  const [c] = (await podkeep.sql(`select guid from subscriptions where feed_url = '${C}'`)).map(({ guid }) => guid);
+  await patchSubscription(podkeep.app, ann, b, { new_guid: String(c) });
+  expect(await moves()).toBeGreaterThan(0);
+  expect((await told((await read(null)).actions)).kinds).toEqual([`${C} 1`, `${C} 2`]);
+});
+
+test("a podcast that is deleted while others wait keeps what is played once it is added again", async () => {
+  const guid = await subscribe(B);
+  await upload(clientOf("phone"), ...playAll(A), playOf(COUNT, 2, { feed_url: B }));
+  await subscribe(A);
+  expect(await moves()).toBeGreaterThan(0);
+  await requestDeletion(podkeep.app, ann, guid);
+  await podkeep.app.worker.drain();
+  podkeep.clock.advance(60_000);
+  await subscribe(B);
+  await upload(clientOf("phone"), playOf(COUNT, 90, { feed_url: B }));
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT + 1, kinds: [`${A} 1`, `${B} 90`] });
+  expect(await podkeep.sql("select count(*) as count from plays where position <= 2 and position > 1")).toMatchObject([
+    { count: 0 },
+  ]);
+});
+
+test("what waited when its podcast was merged leaves again with its feed if a restored list splits them", async () => {
+  const guid = await subscribe(A);
+  const other = await subscribe(B);
+  await upload(clientOf("phone"), ...playAll(A));
+  podkeep.clock.advance(60_000);
+  const as_of = podkeep.clock.now();
+  podkeep.clock.advance(60_000);
+  await patchSubscription(podkeep.app, ann, guid, { is_subscribed: false });
+  await patchSubscription(podkeep.app, ann, guid, { is_subscribed: true });
+  await patchSubscription(podkeep.app, ann, other, { feed: validFeed(A) });
+  podkeep.clock.advance(60_000);
+  await restoreSubscriptions(podkeep.app, ann, { as_of }, false);
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
+});
+
+test("an app that names an episode by its URL alone means one that still waits for its podcast", async () => {
+  await upload(clientOf("phone"), ...playAll(A));
+  await subscribe(A);
+  podkeep.clock.advance(60_000);
+  await upload(clientOf("tablet", "PinePods"), playOf(5, 70, { feed_url: episodeOf(5).episode_url, guid: null }));
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`, `${A} 70`] });
 });
 
 test("an episode that one app names by its guid alone is one with another app's, a thousand episodes later", async () => {

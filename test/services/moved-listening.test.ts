@@ -14,7 +14,7 @@ setDefaultTimeout(PATIENCE);
 
 let podkeep: TestApp;
 beforeAll(async () => {
-  podkeep = await openTestApp();
+  podkeep = await openTestApp({}, { moving: { many: 2, part: 1 } });
 });
 afterAll(() => podkeep.close());
 
@@ -46,6 +46,7 @@ const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ listen }) },
   { weight: 4, arbitrary: fc.record({ upload }) },
   { weight: 3, arbitrary: fc.record({ change }) },
+  { weight: 1, arbitrary: fc.constant("move a part" as const) },
 );
 type Of<Arbitrary> = Arbitrary extends fc.Arbitrary<infer One> ? One : never;
 type Step = Of<typeof step>;
@@ -121,11 +122,13 @@ async function playAll(steps: Step[]): Promise<void> {
   const listeners = new Listeners(user);
   for (const podcast of [1, 2]) await listeners.change({ what: "add", podcast, to: podcast });
   for (const one of steps) {
-    if ("listen" in one) listeners.listen(one.listen);
+    if (one === "move a part") await podkeep.app.mover.job.step();
+    else if ("listen" in one) listeners.listen(one.listen);
     else if ("upload" in one) await listeners.upload(one.upload.device, one.upload.isLost);
     else await listeners.change(one.change);
   }
   for (const isLost of [true, false]) for (const device of APPS.keys()) await listeners.upload(device, isLost);
+  await podkeep.drain();
   const kept = await podkeep.sql(
     `select plays.actor_device as device, episodes.url, sum(plays.position - plays.started) as seconds from plays
       join episodes on episodes.user_id = plays.user_id and episodes.id = plays.episode
