@@ -1,5 +1,5 @@
 // The worker that moves episodes in parts, because one change left many.
-import { DomainError, messageOf } from "../errors.ts";
+import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { anyMoves, deleteMoves, listMoves, listWaiting } from "../store/episode-moves.ts";
 import { listPodcastsBetween } from "../store/episodes.ts";
@@ -29,24 +29,26 @@ interface Place {
 export function createEpisodeMover(context: Context, log: Logger): BackgroundWorker {
   const { database, config } = context;
   const places = new Map<number, Place>();
+  /** Users whose moves failed: they are tried again once the others have none left, after a pause. */
+  const failed = new Set<number>();
 
   async function step(): Promise<boolean> {
     const waiting = await database.read((tx) => listWaiting(tx, { limit: USERS }));
     for (const user_id of places.keys()) if (!waiting.some((one) => one.user_id === user_id)) places.delete(user_id);
-    let errors = 0;
-    for (const one of waiting) {
+    const ready = waiting.filter(({ user_id }) => !failed.has(user_id));
+    if (ready.length === 0) failed.clear();
+    for (const one of ready) {
       await nextTurn();
       const known = places.get(one.user_id);
       const place = known?.batch === one.batch ? known : beginOf(one.batch);
       try {
         places.set(one.user_id, await movePart(context, one.user_id, place));
       } catch (error) {
-        errors++;
+        failed.add(one.user_id);
         log.error({ user_id: one.user_id, reason: messageOf(error) }, "episodes can't be moved");
       }
     }
-    if (errors > 0 && errors === waiting.length) throw new DomainError("unavailable", "No episodes can be moved now");
-    return waiting.length > 0;
+    return ready.length > 0;
   }
 
   return new BackgroundWorker({

@@ -5,6 +5,7 @@ import { createBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
 import type { EpisodeAction, ToldAction } from "../../src/domain/episode-actions.ts";
 import { appNamed } from "../../src/http/apps.ts";
+import { createLogger } from "../../src/log.ts";
 import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
@@ -357,6 +358,26 @@ test("a server that ends while episodes are sent again sends each once", async (
   await podkeep.drain();
   expect(some.length).toBeGreaterThan(0);
   expect(some.length + (await read(laptop, since)).actions.length).toBe(COUNT);
+});
+
+test.if(ON_SQLITE)("moves that fail are tried and logged once until the next poll; other users' go on", async () => {
+  const lines: string[] = [];
+  await podkeep.close();
+  podkeep = await openTestApp({}, { log: createLogger("error", ({ msg = "" }) => void lines.push(msg)) });
+  for (const name of ["ann", "bob"]) {
+    ann = actAsUser((await podkeep.user(name)).id);
+    await upload(clientOf("phone"), ...playAll(A));
+    await subscribe(A);
+  }
+  await podkeep.sql(
+    "create trigger refuse before update on episodes when old.user_id = 1 begin select raise(abort, 'broken'); end",
+  );
+  await podkeep.drain();
+  expect(lines).toEqual(["episodes can't be moved"]);
+  expect(await podkeep.sql("select user_id from episode_moves")).toEqual([{ user_id: 1 }]);
+  await podkeep.sql("drop trigger refuse");
+  await podkeep.drain();
+  expect(await moves()).toBe(0);
 });
 
 test("two servers that move the same episodes move each once", async () => {
