@@ -11,7 +11,7 @@ import type { Context } from "./context.ts";
 import { moveEpisodes } from "./episode-moves.ts";
 import { transact, type UserTx } from "./transact.ts";
 
-/** Users of whom a part is moved in turn. */
+/** Users of whom a part is moved in turn, each in its own step: a stop waits for one. */
 const USERS = 64;
 /** Episodes that are looked at for those of one transaction. */
 const LOOKED_AT = 2048;
@@ -31,24 +31,30 @@ export function createEpisodeMover(context: Context, log: Logger): BackgroundWor
   const places = new Map<number, Place>();
   /** Users whose moves failed: they are tried again once the others have none left, after a pause. */
   const failed = new Set<number>();
+  /** The user of whom a part was moved last. */
+  let last = 0;
 
   async function step(): Promise<boolean> {
     const waiting = await database.read((tx) => listWaiting(tx, { limit: USERS }));
     for (const user_id of places.keys()) if (!waiting.some((one) => one.user_id === user_id)) places.delete(user_id);
     const ready = waiting.filter(({ user_id }) => !failed.has(user_id));
-    if (ready.length === 0) failed.clear();
-    for (const one of ready) {
-      await nextTurn();
-      const known = places.get(one.user_id);
-      const place = known?.batch === one.batch ? known : beginOf(one.batch);
-      try {
-        places.set(one.user_id, await movePart(context, one.user_id, place));
-      } catch (error) {
-        failed.add(one.user_id);
-        log.error({ user_id: one.user_id, reason: messageOf(error) }, "episodes can't be moved");
-      }
+    const one = ready.find(({ user_id }) => user_id > last) ?? ready[0];
+    if (!one) {
+      failed.clear();
+      return false;
     }
-    return ready.length > 0;
+    const { user_id, batch } = one;
+    last = user_id;
+    await nextTurn();
+    const known = places.get(user_id);
+    const place = known?.batch === batch ? known : beginOf(batch);
+    try {
+      places.set(user_id, await movePart(context, user_id, place));
+    } catch (error) {
+      failed.add(user_id);
+      log.error({ user_id, reason: messageOf(error) }, "episodes can't be moved");
+    }
+    return true;
   }
 
   return new BackgroundWorker({

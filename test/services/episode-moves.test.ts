@@ -380,6 +380,20 @@ test.if(ON_SQLITE)("moves that fail are tried and logged once until the next pol
   expect(await moves()).toBe(0);
 });
 
+test("a server that ends waits for a part of one user's moves only", async () => {
+  for (const name of ["bob", "carl"]) {
+    ann = actAsUser((await podkeep.user(name)).id);
+    await upload(clientOf("phone"), ...playAll(A));
+    await subscribe(A);
+  }
+  const moved = () => podkeep.sql("select user_id from episodes where podcast > 0 group by user_id");
+  await moveSome();
+  expect(await moved()).toHaveLength(1);
+  await podkeep.reopen();
+  await podkeep.drain();
+  expect(await moves()).toBe(0);
+});
+
 test("two servers that move the same episodes move each once", async () => {
   await upload(clientOf("phone"), ...playAll(A));
   await subscribe(A);
