@@ -1,5 +1,5 @@
 // The worker that moves episodes in parts, because one change left many.
-import { messageOf } from "../errors.ts";
+import { isRefusal, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { anyMoves, deleteMoves, listMoves, listWaiting } from "../store/episode-moves.ts";
 import { listPodcastsBetween } from "../store/episodes.ts";
@@ -83,7 +83,13 @@ export async function transactAfterMoves<T>(
       return waiting ? null : { result: await work(user) };
     });
     if (done) return done.result;
-    await moveAll(context, user_id);
+    try {
+      await moveAll(context, user_id);
+    } catch (error) {
+      if (isRefusal(error, "unavailable")) throw error;
+      // A defect in moves, which the worker logs, must not keep apps from uploading.
+      return transact(context, actor, work);
+    }
   }
 }
 

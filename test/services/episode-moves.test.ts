@@ -375,6 +375,10 @@ test.if(ON_SQLITE)("moves that fail are tried and logged once until the next pol
   await podkeep.drain();
   expect(lines).toEqual(["episodes can't be moved"]);
   expect(await podkeep.sql("select user_id from episode_moves")).toEqual([{ user_id: 1 }]);
+  // They don't keep their user's apps from uploading.
+  ann = actAsUser(1);
+  await upload(clientOf("phone"), playOf(COUNT, 7, { feed_url: B }));
+  expect((await read(null)).actions).toHaveLength(COUNT + 1);
   await podkeep.sql("drop trigger refuse");
   await podkeep.drain();
   expect(await moves()).toBe(0);
