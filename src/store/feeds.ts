@@ -1,8 +1,8 @@
 // Statements on the feed URLs that subscriptions have or had.
 import { sql } from "kysely";
 import type { FeedTable, Owner } from "../db/schema.ts";
-import { bulkStatement, statement } from "../db/statement.ts";
-import { columnOf, saveRows } from "./rows.ts";
+import { bulkStatement, limitTo, statement, type Tx } from "../db/statement.ts";
+import { columnOf, HIGHEST, readRows, saveRows } from "./rows.ts";
 
 type Found = Pick<FeedTable, "feed" | "subscription" | "left_url" | "left_at">;
 
@@ -24,14 +24,28 @@ export const listFeedsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) 
     .where("subscription", "in", columnOf(rows, "id")),
 );
 
-/** Feed URLs that a subscription left after `start`. */
-export const listLeft = statement((db, p: Owner & { start: number }) =>
+type LeftPlace = { left_at: number | null; feed: string };
+
+const listLeftAfter = statement((db, p: Owner & LeftPlace & { limit: number }) =>
   db
     .selectFrom("feeds")
     .select(["feed", "left_url", "left_at"])
-    .where("user_id", "=", p.user_id)
-    .where("left_at", ">", p.start),
+    .where("user_id", "in", [p.user_id])
+    .where("left_at", "is not", null)
+    .where(sql<boolean>`(left_at, feed) > (${p.left_at}, ${p.feed})`)
+    .where("left_at", "<=", HIGHEST)
+    .orderBy("left_at")
+    .orderBy("feed")
+    .limit(limitTo(p.limit)),
 );
+
+/** Feed URLs that a subscription left after `start`. */
+export const listLeft = (tx: Tx, { user_id, start }: Owner & { start: number }) =>
+  readRows<LeftPlace, Omit<Found, "subscription">>(
+    { left_at: start + 1, feed: "" },
+    (place, limit) => listLeftAfter(tx, { user_id, ...place, limit }),
+    ({ left_at, feed }) => ({ left_at, feed }),
+  );
 
 /** Inserts feed URLs. Those that exist get all new fields. */
 export const saveFeeds = saveRows("feeds", ["user_id"]);

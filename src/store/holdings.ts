@@ -1,8 +1,8 @@
 // Statements on what clients hold.
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement, type Tx } from "../db/statement.ts";
-import { columnOf, readRows, saveRows } from "./rows.ts";
+import { columnOf, HIGHEST, readRows, saveRows } from "./rows.ts";
 
 const COLUMNS = ["feed", "feed_url", "other_url", "reported", "reported_at", "decided", "resend_at"] as const;
 
@@ -33,10 +33,29 @@ export const listHoldings = (tx: Tx, of: OfClient) =>
     ({ feed }) => feed,
   );
 
-/** Holdings whose feeds are resent to the client after `start`. */
-export const listToResend = statement((db, p: OfClient & { start: number }) =>
-  ofClient(db, p).where("resend_at", "is not", null).where("resend_at", ">", p.start),
+type ResendPlace = { resend_at: number | null; feed: string };
+
+const listToResendAfter = statement((db, p: OfClient & ResendPlace & { limit: number }) =>
+  db
+    .selectFrom("holdings")
+    .select(COLUMNS)
+    .where("user_id", "in", [p.user_id])
+    .where("client", "in", [p.client])
+    .where("resend_at", "is not", null)
+    .where(sql<boolean>`(resend_at, feed) > (${p.resend_at}, ${p.feed})`)
+    .where("resend_at", "<=", HIGHEST)
+    .orderBy("resend_at")
+    .orderBy("feed")
+    .limit(limitTo(p.limit)),
 );
+
+/** Holdings whose feeds are resent to the client after `start`. */
+export const listToResend = (tx: Tx, { start, ...of }: OfClient & { start: number }) =>
+  readRows(
+    { resend_at: start + 1, feed: "" },
+    (place: ResendPlace, limit) => listToResendAfter(tx, { ...of, ...place, limit }),
+    ({ resend_at, feed }) => ({ resend_at, feed }),
+  );
 
 /** Inserts holdings. Those that exist get all new fields. */
 export const saveHoldings = saveRows("holdings", ["user_id", "client"]);

@@ -1,5 +1,6 @@
 // What is read a page at a time: the same as from one statement, wherever a page ends.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Tx } from "../../src/db/statement.ts";
 import { actAsUser } from "../../src/services/actor.ts";
 import { listChanges } from "../../src/services/change-feed.ts";
 import { countFeeds } from "../../src/services/device-list.ts";
@@ -9,7 +10,9 @@ import { listHistory } from "../../src/services/history.ts";
 import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { listEpisodePlays, listPlays, type PlayPosition, streamPlays } from "../../src/services/play-list.ts";
 import { transact } from "../../src/services/transact.ts";
+import { listLeft } from "../../src/store/feeds.ts";
 import { listAddedBy } from "../../src/store/history.ts";
+import { listToResend } from "../../src/store/holdings.ts";
 import { PAGE } from "../../src/store/rows.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { PATIENCE } from "../support/patience.ts";
@@ -47,6 +50,49 @@ test.each([PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 2 * PAGE + 1])(
     const user_id = await userWith(count);
     const subscribed = Array.from({ length: count }, (_, n) => n + 1).filter((n) => n % 3 !== 0 && n % 5 !== 0);
     expect(await countFeeds(podkeep.app, actAsUser(user_id))).toBe(subscribed.length);
+  },
+);
+
+/** Runs statements, and says how many rows the one with the most had. */
+const readCounting = <T>(run: (tx: Tx) => Promise<T>) =>
+  podkeep.app.database.read(async ({ kysely, execute }) => {
+    let most = 0;
+    const counting: Tx["execute"] = async (query) => {
+      const rows = await execute(query);
+      most = Math.max(most, rows.length);
+      return rows;
+    };
+    return { result: await run({ kysely, execute: counting }), most };
+  });
+
+const CLIENT = "client";
+
+// Two of each time: what one change leaves, and an upload reports, may have one timestamp.
+test.each([PAGE - 1, PAGE, PAGE + 1, 2 * PAGE + 1])(
+  "%d former URLs and podcasts that a device has to receive again are read once each, a page at a time",
+  async (count) => {
+    const user_id = await userWith(1);
+    const time = "n / 2 + 10";
+    await insertMany(
+      count,
+      "feeds (user_id, feed, subscription, left_url, left_at)",
+      `${user_id}, 'feed' || n, 1, 'https://b.example/' || n, ${time}`,
+    );
+    await insertMany(1, "clients (user_id, id, seen_at, began)", `${user_id}, '${CLIENT}', 0, 0`);
+    await insertMany(
+      count,
+      "holdings (user_id, client, feed, feed_url, resend_at)",
+      `${user_id}, '${CLIENT}', 'feed' || n, 'https://b.example/' || n, ${time}`,
+    );
+    const feeds = Array.from({ length: count }, (_, n) => `feed${n + 1}`);
+    // The first one is not later.
+    const later = feeds.slice(1).sort();
+    const left = await readCounting((tx) => listLeft(tx, { user_id, start: 10 }));
+    const resent = await readCounting((tx) => listToResend(tx, { user_id, client: CLIENT, start: 10 }));
+    for (const { result, most } of [left, resent]) {
+      expect(result.map(({ feed }) => feed).sort()).toEqual(later);
+      expect(most).toBeLessThanOrEqual(PAGE);
+    }
   },
 );
 
