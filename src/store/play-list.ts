@@ -89,7 +89,8 @@ export const listPlacesOfEpisode = statement((db, p: Page & { episode: number })
 
 /**
  * The latest play of each episode. With a sign, `begun_at` is no column to search by: an import can give many one time.
- * If it is not materialized, SQLite looks for the latest play once for each play of an episode.
+ * If it is not materialized, SQLite looks for the latest play once for each play of an episode. An index has the begins and
+ * ids; nothing else is read of the other plays.
  */
 export const findLatestPlays = bulkStatement(
   (_, p: Owner, rows: { episode: number }[]) =>
@@ -99,9 +100,11 @@ export const findLatestPlays = bulkStatement(
           select max(last.begun_at) from plays as last
           where last.user_id in (${p.user_id}) and last.episode = wanted.column1) as begun_at
         from (values ${numbersOf(rows, ["episode"])}) as wanted)
-      select plays.episode, plays.ended_at, actor_kind, actor_id, actor_label, actor_device
-      from latest cross join plays
-      where plays.user_id in (${p.user_id}) and plays.episode = latest.episode and +plays.begun_at = latest.begun_at`,
+      select plays.episode, plays.ended_at,
+        plays.actor_kind, plays.actor_id, plays.actor_label, plays.actor_device
+      from latest cross join plays as last cross join plays
+      where last.user_id in (${p.user_id}) and last.episode = latest.episode and +last.begun_at = latest.begun_at
+        and plays.user_id in (${p.user_id}) and plays.begun_at = last.begun_at and plays.id = last.id`,
 );
 
 /** Which apps reported the latest `limit` plays. */

@@ -482,3 +482,10 @@ test.if(ON_SQLITE)("the latest play of an episode is looked for once, not once f
   const [, , run] = STATEMENTS.find(([what]) => what === "the latest play of each episode") ?? [];
   expect(run && (await explain(run))).toContain("MATERIALIZE latest");
 });
+
+test.if(ON_SQLITE)("of an episode's plays, only the latest ones are read, of the others only the index", async () => {
+  const [, , run] = STATEMENTS.find(([what]) => what === "the latest play of each episode") ?? [];
+  expect(run && (await explain(run))).toMatch(
+    /SEARCH last USING COVERING INDEX plays_by_episode .*\n[\d ]*SEARCH plays USING PRIMARY KEY \(user_id=\? AND begun_at=\? AND id=\?\)$/,
+  );
+});
