@@ -3,7 +3,7 @@ import type { Arrival } from "../domain/episode-actions.ts";
 import type { Arrived } from "../domain/episode-set.ts";
 import { NO_HABITS } from "../domain/habits.ts";
 import { goesOn, keepPlay, MOST_AT_ONCE, mayMeet, type Play, type PlayReport, playsIn } from "../domain/plays.ts";
-import { findFirstPlay, findLastPlay } from "../store/listening-hours.ts";
+import { findFirstPlay, findLastPlay, findPlay } from "../store/listening-hours.ts";
 import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../store/plays.ts";
 import { writeActor } from "./actor.ts";
 import type { Client } from "./clients.ts";
@@ -130,7 +130,10 @@ export async function prunePlays(context: Context, signal?: AbortSignal): Promis
     const [oldest] = await database.read((tx) => findFirstPlay(tx, { user_id }));
     const before = endOfPruning(old, oldest?.begun_at ?? null);
     for (let count = PRUNE_BATCH; count === PRUNE_BATCH && !signal?.aborted; pruned += count) {
-      const deleted = await database.write((tx) => pruneRows(tx, { user_id, before, limit: PRUNE_BATCH }), user_id);
+      const oldest = { user_id, from: Number.MIN_SAFE_INTEGER, from_id: 0, to: before, to_id: 0, skip: PRUNE_BATCH };
+      const [next] = await database.read((tx) => findPlay(tx, oldest));
+      const end = next ? { to: next.begun_at, to_id: next.id } : { to: before, to_id: 0 };
+      const deleted = await database.write((tx) => pruneRows(tx, { user_id, ...end }), user_id);
       count = deleted.length;
     }
   }

@@ -1,7 +1,7 @@
 // Statements on plays.
 import { sql } from "kysely";
 import type { Owner, PlayTable } from "../db/schema.ts";
-import { bulkStatement, limitTo, statement } from "../db/statement.ts";
+import { bulkStatement, statement } from "../db/statement.ts";
 import { columnOf, numbersOf, saveRows } from "./rows.ts";
 
 /** Of each client and episode, the latest play that began no later than `at`. */
@@ -60,20 +60,11 @@ export const deletePlays = bulkStatement((db, p: Owner, rows: { id: number }[]) 
   db.deleteFrom("plays").where("user_id", "=", p.user_id).where("episode", "in", columnOf(rows, "id")),
 );
 
-/** Deletes some plays that began before a time, the oldest first. */
-export const prunePlays = statement((db, p: Owner & { before: number; limit: number }) =>
+/** Deletes the plays before one of them, in the order of their begin and id. */
+export const prunePlays = statement((db, p: Owner & { to: number; to_id: number }) =>
   db
     .deleteFrom("plays")
     .where("user_id", "=", p.user_id)
-    .where("begun_at", "<", p.before)
-    .where("id", "in", (row) =>
-      row
-        .selectFrom("plays as old")
-        .select("old.id")
-        .where("old.user_id", "in", [p.user_id])
-        .where("old.begun_at", "<", p.before)
-        .orderBy("old.begun_at")
-        .limit(limitTo(p.limit)),
-    )
+    .where(sql<boolean>`(begun_at, id) < (${p.to}, ${p.to_id})`)
     .returning("id"),
 );

@@ -37,7 +37,7 @@ import { findHoldings, listHoldings, listToResend } from "../../src/store/holdin
 import { findFirstPlay, findPlay, sumByPodcast, sumSpans } from "../../src/store/listening-hours.ts";
 import { findLoginToken, listFamily } from "../../src/store/login-tokens.ts";
 import { findEntries, findLatestPlays, findPlace, listPlacesOfEpisode, listPlays } from "../../src/store/play-list.ts";
-import { deletePlays, extendPlays, findPlays, movePlays } from "../../src/store/plays.ts";
+import { deletePlays, extendPlays, findPlays, movePlays, prunePlays } from "../../src/store/plays.ts";
 import { countSubscribed, listPresent, listSubscribed, listSubscriptions } from "../../src/store/subscriptions.ts";
 import { findActions } from "../../src/store/sync-actions.ts";
 import {
@@ -489,3 +489,11 @@ test.if(ON_SQLITE)("of an episode's plays, only the latest ones are read, of the
     /SEARCH last USING COVERING INDEX plays_by_episode .*\n[\d ]*SEARCH plays USING PRIMARY KEY \(user_id=\? AND begun_at=\? AND id=\?\)$/,
   );
 });
+
+test.if(ON_SQLITE)(
+  "a part of old plays is deleted without a look at those after it, however many are old",
+  async () => {
+    const plan = await explain((tx) => prunePlays(tx, { user_id, to: 1000, to_id: 1000 }));
+    expect(plan).toMatch(/^[\d ]*SEARCH plays USING PRIMARY KEY \(user_id=\? AND \(begun_at,id\)<\(\?,\?\)\)$/);
+  },
+);
