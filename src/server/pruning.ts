@@ -45,7 +45,7 @@ export function preparePruning(app: App): (signal?: AbortSignal) => Promise<void
     const plays = await prunePlays(past, signal);
     if (plays > 0) app.log.info({ pruned: plays }, "old plays deleted");
     await pruneClients(past, signal);
-    await pruneSyncActions(past);
+    await pruneSyncActions(past, signal);
     await pruneLoginTokens(past);
   };
 }

@@ -3,13 +3,15 @@ import type { SubscriptionState } from "../domain/subscription-state.ts";
 import { ActionRules, type Outcome, type SyncAction } from "../domain/sync-actions.ts";
 import type { SyncEntity } from "../domain/sync-entities.ts";
 import type { WorkingSet } from "../domain/working-set.ts";
-import { columnOf, rowsOf } from "../store/rows.ts";
-import { deleteOldActions, findActions, insertActions } from "../store/sync-actions.ts";
+import { columnOf, readPages, rowsOf } from "../store/rows.ts";
+import { deleteActions, findActions, insertActions, listDone } from "../store/sync-actions.ts";
 import { findEntities, listEntitiesOf, saveEntities } from "../store/sync-entities.ts";
+import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { readPresent, requireEntities, type ShownEntity, showEntity } from "./sync-entities.ts";
 import { transact, type UserTx } from "./transact.ts";
+import { streamUserIds } from "./users.ts";
 import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 
 /** How long results are kept for actions that are sent again, in milliseconds. */
@@ -138,7 +140,23 @@ async function keepEntities(
   return entities;
 }
 
-/** Deletes the results of actions that were done more than 30 days ago. */
-export async function pruneSyncActions({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
-  await database.write((tx) => deleteOldActions(tx, { before: clock.now() - KEPT }));
+/** Deletes the results of actions that were done more than 30 days ago, a page in each transaction. */
+export async function pruneSyncActions(
+  { database, clock }: Pick<Context, "database" | "clock">,
+  signal?: AbortSignal,
+): Promise<void> {
+  const before = clock.now() - KEPT;
+  for await (const user_id of streamUserIds({ database }, signal)) {
+    const pages = readPages(
+      "",
+      (after, limit) => database.read((tx) => listDone(tx, { user_id, after, limit })),
+      ({ action_id }) => action_id,
+    );
+    for await (const page of pages) {
+      const old = page.filter(({ done_at }) => done_at < before);
+      if (old.length > 0) await database.write((tx) => deleteActions(tx, { user_id }, old), user_id);
+      await nextTurn();
+      if (signal?.aborted) return;
+    }
+  }
 }

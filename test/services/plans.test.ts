@@ -39,7 +39,7 @@ import { findLoginToken, listFamily } from "../../src/store/login-tokens.ts";
 import { findEntries, findLatestPlays, findPlace, listPlacesOfEpisode, listPlays } from "../../src/store/play-list.ts";
 import { deletePlays, extendPlays, findPlays, movePlays, prunePlays } from "../../src/store/plays.ts";
 import { countSubscribed, listPresent, listSubscribed, listSubscriptions } from "../../src/store/subscriptions.ts";
-import { findActions } from "../../src/store/sync-actions.ts";
+import { deleteActions, findActions, listDone } from "../../src/store/sync-actions.ts";
 import {
   findEntities,
   listEntitiesOf,
@@ -295,6 +295,7 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
   ["entities of subscriptions", "subscription", bulk(listEntitiesOf, (id) => ({ id }))],
   ["a page of entities", "id", (tx) => listSubscriptionsAfter(tx, { user_id, after: 5, all: 0, limit: 30 })],
   ["actions that were done", "action_id", bulk(findActions, (n) => ({ action_id: `action${n}` }))],
+  ["actions that were done long ago", "action_id", bulk(deleteActions, (n) => ({ action_id: `action${n}` }))],
   ["a login", "token_hash", (tx) => findLoginToken(tx, { token_hash: "hash7" })],
   ["the tokens of a login", "family", (tx) => listFamily(tx, { user_id, family: "family7" })],
   ["URLs that were left", "left_at", (tx) => listLeft(tx, { user_id, start: 1 })],
@@ -413,6 +414,7 @@ const IN_ORDER: [what: string, run: Run][] = [
     (tx) => findPlay(tx, { user_id, from: 0, from_id: 0, to: PLAYS, to_id: 0, skip: 9999 }),
   ],
   ["the first play", (tx) => findFirstPlay(tx, { user_id })],
+  ["when actions were done", (tx) => listDone(tx, { user_id, after: "", limit: 256 })],
   ["the history", (tx) => listHistory(tx, { user_id, ...HISTORY_END, limit: 100 })],
 ];
 

@@ -56,7 +56,6 @@ const FOR_ALL = {
     "connect-links.deleteExpiredLinks: connect_links",
     "login-flows.deleteExpiredFlows: login_flows",
     "login-tokens.deleteExpiredLoginTokens: login_tokens",
-    "sync-actions.deleteOldActions: sync_actions",
   ],
   "the deletion worker": ["deletions.listDueDeletions: deletions", "deletions.nextDue: deletions"],
   "the worker that moves episodes": ["episode-moves.listWaiting: episode_moves"],
