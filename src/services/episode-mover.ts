@@ -123,10 +123,12 @@ async function movePart(context: Context, user_id: number, place: Place): Promis
   const isEnd = !first || to >= first.last_episode;
   const isLast = isEnd && !named;
   if (first && (ids.length > 0 || isLast)) {
-    await transact(context, actAsWorker(user_id), async (user) => {
-      await moveEpisodes(user, batch, ids);
+    const isDone = await transact(context, actAsWorker(user_id), async (user) => {
+      if (!(await moveEpisodes(user, batch, ids))) return false;
       if (isLast) await deleteMoves(user.tx, { user_id, batch });
+      return true;
     });
+    if (!isDone) return place;
   }
   return { batch, named: named && !isEnd, episode: isEnd ? 0 : to };
 }

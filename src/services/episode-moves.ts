@@ -19,13 +19,16 @@ import {
 } from "../store/episode-moves.ts";
 import { countEpisodesIn, deleteEpisodes, findEpisodesById, listEpisodesOf, listIdsOf } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
-import { deletePlays } from "../store/plays.ts";
+import { deletePlays, deletePlaysAt, listPlacesOf } from "../store/plays.ts";
 import { columnOf, rowsOf } from "../store/rows.ts";
 import { findEpisodes, readEpisodes, saveEpisodeSet } from "./episode-set.ts";
 import type { UserTx } from "./transact.ts";
 
 /** What one change does with a podcast's episodes. */
 type Move = Pick<EpisodeMoveTable, "podcast" | "feed" | "target" | "feed_url">;
+
+/** From so many plays of deleted episodes on, they are deleted in parts, and how many are a part. */
+const PLAYS = { many: 5000, part: 2000 };
 
 /** Sends the actions on a podcast's episodes again. */
 const renewalOf = (podcast: number): Move => ({ podcast, feed: "", target: podcast, feed_url: null });
@@ -127,9 +130,10 @@ async function takeEpisodes(user: UserTx, episodes: Episode[], moves: Move[]) {
 
 /**
  * Carries out a part of the moves of one change. Doing it again changes nothing.
+ * @returns whether it is done; if not, it deleted plays of episodes that have more, and nothing else
  * @param ids of episodes whose podcasts had moves
  */
-export async function moveEpisodes(user: UserTx, batch: number, ids: { id: number }[]): Promise<void> {
+export async function moveEpisodes(user: UserTx, batch: number, ids: { id: number }[]): Promise<boolean> {
   const { tx, user_id } = user;
   // Other changes, and another server, may have changed them since the episodes were looked for.
   const moves = await listMoves(tx, { user_id, batch });
@@ -137,13 +141,20 @@ export async function moveEpisodes(user: UserTx, batch: number, ids: { id: numbe
   const does = ({ podcast }: Episode, what: (move: Move) => boolean) => movesOf.get(podcast)?.some(what) === true;
   const isDeleted = (episode: Episode) => does(episode, ({ target }) => target === null);
   const found = readEpisodes(await findEpisodesById(tx, { user_id }, ids));
-  await deleteAll(user, found.filter(isDeleted));
+  const gone = found.filter(isDeleted);
+  const places = await listPlacesOf(tx, { user_id, limit: PLAYS.part }, gone);
+  if (places.length >= PLAYS.part) {
+    await deletePlaysAt(tx, { user_id }, places);
+    return false;
+  }
+  await deleteAll(user, gone);
   const kept = found.filter((episode) => !isDeleted(episode));
   const renewed = kept.filter((episode) => does(episode, isRenewal));
   const { set, taken } = await takeEpisodes(user, kept, moves);
   const told = new Set([...taken, ...renewed.map((one) => set.present(one))]);
   set.renew(told, moves[0]?.until ?? 0, user.nextTimestamp);
   await saveEpisodeSet(user, set);
+  return true;
 }
 
 /** Podcasts in one statement. */
@@ -183,11 +194,18 @@ export async function renewForClient(
 /** Deletes all that is known of a subscription's episodes. */
 export async function deleteEpisodesOf(user: UserTx, podcast: number): Promise<void> {
   const { tx, user_id } = user;
-  if (await areMany(user, [podcast])) {
+  const isWaiting = await haveWaiting(user);
+  const episodes = isWaiting ? [] : await listIdsOf(tx, { user_id, podcast, limit: user.moving.many });
+  if (isWaiting || episodes.length >= user.moving.many || (await haveManyPlays(user, episodes))) {
     // A merge could lead it past the deletion.
     await deleteArriving(tx, { user_id, podcast });
     await queueMoves(user, [{ podcast, feed: "", target: null, feed_url: null }]);
-  } else await deleteAll(user, await listIdsOf(tx, { user_id, podcast, limit: user.moving.many }));
+  } else await deleteAll(user, episodes);
+}
+
+async function haveManyPlays({ tx, user_id }: UserTx, episodes: { id: number }[]): Promise<boolean> {
+  const places = await listPlacesOf(tx, { user_id, limit: PLAYS.many }, episodes);
+  return places.length >= PLAYS.many;
 }
 
 async function deleteAll({ tx, user_id }: UserTx, episodes: { id: number }[]): Promise<void> {

@@ -1,7 +1,7 @@
 // Statements on plays.
 import { sql } from "kysely";
 import type { Owner, PlayTable } from "../db/schema.ts";
-import { bulkStatement, statement } from "../db/statement.ts";
+import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { columnOf, numbersOf, saveRows } from "./rows.ts";
 
 /** Of each client and episode, the latest play that began no later than `at`. */
@@ -58,6 +58,29 @@ export const movePlays = bulkStatement(
 /** Deletes the plays of episodes. */
 export const deletePlays = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db.deleteFrom("plays").where("user_id", "=", p.user_id).where("episode", "in", columnOf(rows, "id")),
+);
+
+/** The places of plays of these episodes, at most `limit` of each statement. An index has them. */
+export const listPlacesOf = bulkStatement((db, p: Owner & { limit: number }, rows: { id: number }[]) =>
+  db
+    .selectFrom("plays")
+    .select(["begun_at", "id"])
+    .where("user_id", "in", [p.user_id])
+    .where("episode", "in", columnOf(rows, "id"))
+    .limit(limitTo(p.limit)),
+);
+
+/** Deletes the plays at these places. Of a list of them, SQLite would read all plays that began at their times. */
+export const deletePlaysAt = bulkStatement((db, p: Owner, rows: Pick<PlayTable, "begun_at" | "id">[]) =>
+  db
+    .deleteFrom("plays")
+    .where((row) =>
+      row.or(
+        rows.map(({ begun_at, id }) =>
+          row.and([row("user_id", "=", p.user_id), row("begun_at", "=", begun_at), row("id", "=", id)]),
+        ),
+      ),
+    ),
 );
 
 /** Deletes the plays before one of them, in the order of their begin and id. */

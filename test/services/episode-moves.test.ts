@@ -326,6 +326,27 @@ test("a thousand episodes that wait to come into the list and are merged go back
   expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
 });
 
+test("a deletion deletes thousands of plays of one episode in parts, and no others", async () => {
+  const guid = await subscribe(A);
+  await subscribe(B);
+  await upload(null, playOf(1, 1), playOf(2, 2, { feed_url: B }));
+  const [{ episode } = {}] = await podkeep.sql("select episode from plays where position = 1");
+  const count = async () => Number((await podkeep.sql("select count(*) as count from plays"))[0]?.["count"]);
+  await podkeep.sql(`insert into plays (user_id, id, episode, client, begun_at, ended_at, arrived_at, actor_kind)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < 12000)
+    select ${ann.user_id}, n + 10, ${episode}, n % 3, n / 5000, n, 1, 'token' from n`);
+  await requestDeletion(podkeep.app, ann, guid);
+  await podkeep.app.worker.drain();
+  expect(await count()).toBe(12_002);
+  await moveSome();
+  expect(await count()).toBe(10_002);
+  await podkeep.reopen();
+  await podkeep.drain();
+  expect(await count()).toBe(1);
+  expect(await moves()).toBe(0);
+  expect(await told((await read(null)).actions)).toEqual({ count: 1, kinds: [`${B} 2`] });
+});
+
 test("a server that ends while episodes follow their podcast goes on with it at its next start", async () => {
   await upload(clientOf("phone"), ...playAll(A));
   await uploadFeedChanges(podkeep.app, ann, clientOf("tablet"), { add: [A], remove: [] });

@@ -37,7 +37,15 @@ import { findHoldings, listHoldings, listToResend } from "../../src/store/holdin
 import { findFirstPlay, findPlay, sumByPodcast, sumSpans } from "../../src/store/listening-hours.ts";
 import { findLoginToken, listFamily } from "../../src/store/login-tokens.ts";
 import { findEntries, findLatestPlays, findPlace, listPlacesOfEpisode, listPlays } from "../../src/store/play-list.ts";
-import { deletePlays, extendPlays, findPlays, movePlays, prunePlays } from "../../src/store/plays.ts";
+import {
+  deletePlays,
+  deletePlaysAt,
+  extendPlays,
+  findPlays,
+  listPlacesOf,
+  movePlays,
+  prunePlays,
+} from "../../src/store/plays.ts";
 import { countSubscribed, listPresent, listSubscribed, listSubscriptions } from "../../src/store/subscriptions.ts";
 import { deleteActions, findActions, listDone } from "../../src/store/sync-actions.ts";
 import {
@@ -252,6 +260,7 @@ const NEED_STATISTICS = new Set([
   "guids",
   "guids of subscriptions",
   "what a deletion removes of plays",
+  "a part of the plays that a deletion removes",
 ]);
 
 /** All plans that a statement may have. */
@@ -389,6 +398,14 @@ const AT_ONCE: [what: string, column: string, run: Run][] = [
   ["the play before a report", "episode", bulk(findPlays, (n) => ({ episode: n, client: 1, at: PLAYS }))],
   ["the latest play of each episode", "episode", bulk(findLatestPlays, (n) => ({ episode: n }))],
   ["what a deletion removes of plays", "episode", bulk(deletePlays, (id) => ({ id }))],
+  [
+    "a part of the plays that a deletion removes",
+    "episode",
+    bulk(
+      (tx, p, rows: { id: number }[]) => listPlacesOf(tx, { ...p, limit: 5000 }, rows),
+      (id) => ({ id }),
+    ),
+  ],
   ["the play that goes on", "episode", bulk(extendPlays, extension)],
 ];
 
@@ -490,6 +507,11 @@ test.if(ON_SQLITE)("of an episode's plays, only the latest ones are read, of the
   expect(run && (await explain(run))).toMatch(
     /SEARCH last USING COVERING INDEX plays_by_episode .*\n[\d ]*SEARCH plays USING PRIMARY KEY \(user_id=\? AND begun_at=\? AND id=\?\)$/,
   );
+});
+
+test.if(ON_SQLITE)("plays that a deletion found are deleted by their places", async () => {
+  const plan = await explain(bulk(deletePlaysAt, (n) => ({ begun_at: n, id: n })));
+  expect(plan).toMatch(/SEARCH plays USING PRIMARY KEY \(user_id=\? AND begun_at=\? AND id=\?\)/);
 });
 
 test.if(ON_SQLITE)(
