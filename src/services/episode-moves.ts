@@ -1,5 +1,5 @@
 // Episodes that follow their podcasts: to another subscription, into the list, or away. Few are moved by the change
-// itself; more are left to a worker (episode-mover.ts), which moves them in parts, so that nobody waits for all of them.
+// itself; more are left to a worker (episode-mover.ts), which moves them in parts, so that others wait for a part only.
 import type { EpisodeMoveTable } from "../db/schema.ts";
 import { type Episode, EpisodeSet, type Podcast, takingOrder, waitingPodcast } from "../domain/episode-set.ts";
 import { readFeedHash } from "../domain/feed-url.ts";

@@ -26,7 +26,7 @@ setDefaultTimeout(PATIENCE);
 const A = "https://a.example/rss";
 const B = "https://b.example/rss";
 const C = "https://c.example/rss";
-/** More than one change moves by itself. */
+/** More than a change moves in its own transaction. */
 const COUNT = 1100;
 
 let podkeep: TestApp;

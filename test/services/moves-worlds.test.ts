@@ -216,7 +216,7 @@ async function playAll(steps: Step[]): Promise<void> {
   podkeep.clock.advance(60_000);
   const [wanted, found] = [await one.end(), await other.end()];
   expect({ all: found.all, plays: found.plays }).toEqual({ all: wanted.all, plays: wanted.plays });
-  // A podcast that nobody is subscribed to is sent again once that changes.
+  // A podcast that is unsubscribed is sent again once that changes.
   const listed = await podkeep.sql(`select feed_url from subscriptions where user_id = ${id} and is_subscribed = 1`);
   const isListed = (line: string) => listed.some(({ feed_url }) => line.startsWith(`${feed_url} `));
   for (const device of DEVICES.keys()) {

@@ -129,7 +129,7 @@ function findOtherType(sqlite: Sqlite): string | null {
   return null;
 }
 
-/** A name for SQL, whatever is in it. */
+/** Any name, as SQL has it. */
 export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 /** As damageIn(), for a file that other processes may use. */
