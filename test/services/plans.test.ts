@@ -18,7 +18,7 @@ import {
   listBegun,
   renewActions,
 } from "../../src/store/episode-actions.ts";
-import { anyMoves, deleteArriving, deleteMoves, deleteRenewals, listMoves } from "../../src/store/episode-moves.ts";
+import { anyMoves, deleteMoves, deleteRenewals, listMoves } from "../../src/store/episode-moves.ts";
 import {
   countEpisodesIn,
   countEpisodesOf,
@@ -355,7 +355,6 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
   ["the podcasts of some episodes", "id", (tx) => listPodcastsBetween(tx, { user_id, after: 1000, to: 3048 })],
   ["whether moves wait", "user_id", (tx) => anyMoves(tx, { user_id })],
   ["the moves of a change", "batch", (tx) => listMoves(tx, { user_id, batch: 1 })],
-  ["what arrives at a podcast", "user_id", (tx) => deleteArriving(tx, { user_id, podcast: 1 })],
   ["moves that have ended", "batch", (tx) => deleteMoves(tx, { user_id, batch: 1 })],
   ["moves that another one replaces", "user_id", bulk(deleteRenewals, (n) => ({ podcast: n }))],
   ["what a deletion removes", "podcast", (tx) => listIdsOf(tx, { user_id, podcast: 1, limit: 128 })],
