@@ -88,11 +88,14 @@ export async function mapInTurns<T, R>(items: Iterable<T>, map: (item: T) => R):
   return mapped;
 }
 
-/** The items that pass a test, of which there may be many: mapInTurns() runs it. */
+/** The items that pass a test, of which there may be many: it gives others a turn as mapInTurns() does. */
 export async function filterInTurns<T>(items: Iterable<T>, test: (item: T) => boolean): Promise<T[]> {
   const passed: T[] = [];
-  await mapInTurns(items, (item) => {
+  const giveTurn = takeTurns();
+  for (const item of items) {
     if (test(item)) passed.push(item);
-  });
+    const turn = giveTurn();
+    if (turn) await turn;
+  }
   return passed;
 }

@@ -122,12 +122,6 @@ export function heldAs(feed_url: string, { followsRedirects, spelling }: Habits)
   return isDisplayed(spelling) ? inBothHosts(feed_url) : [feed_url];
 }
 
-/** What a GET sends of one feed. */
-interface Told {
-  listing: Listing;
-  remove: string[];
-}
-
 /**
  * Selects what a GET sends to a client, each feed in the client's own spelling.
  * @param listings at least those that changed after `start` or are resent after it, and everything that the client
@@ -165,23 +159,23 @@ export function changesFor(
 /**
  * Finds what a client may skip, taking it for another feed that the same response removes: one with a similar URL, or the
  * former URL of a subscription, to which the new one may redirect. The next response has it again.
- * @param told what the GET sends, by listing
+ * @param removed the listings of which the response removes something
  */
 export function repeat(
   window: SyncPosition,
-  told: readonly Told[],
+  listings: Iterable<Listing>,
+  removed: readonly Listing[],
   holdings: Holdings,
   spellings: ClientSpellings,
   habits: Habits,
 ): Omit<Holding, "resend_at">[] {
   if (!habits.skipsSimilar) return [];
   // Not of another spelling, which a repetition removes again: two feeds would repeat each other for ever.
-  const removed = told.flatMap(({ listing, remove }) => (!isListed(listing) && remove.length > 0 ? listing : []));
-  if (removed.length === 0) return [];
-  const listed = told.flatMap(({ listing }) => (isListed(listing) ? listing : []));
-  const sent = listed.filter((one) => isSent(window, one, holdings.get(one.feed)));
-  const moves = removed.some(({ state }) => state === "left");
-  return (moves ? sent : similarTo(removed, sent)).map((listing) => {
+  const gone = removed.filter((one) => !isListed(one));
+  if (gone.length === 0) return [];
+  const sent = [...listings].filter((one) => isListed(one) && isSent(window, one, holdings.get(one.feed)));
+  const moves = gone.some(({ state }) => state === "left");
+  return (moves ? sent : similarTo(gone, sent)).map((listing) => {
     const holding = holdings.get(listing.feed);
     return { ...UNREPORTED, ...holding, feed: listing.feed, feed_url: heldUrl(listing, holding, spellings) };
   });

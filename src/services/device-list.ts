@@ -91,14 +91,17 @@ async function findChanges(tx: Tx, user_id: number, cursor: ClientCursor, window
   const habits = client?.habits ?? NO_HABITS;
   const assumed = isFullSync(window, habits) ? assumeFullSync(last, listings.values(), holdings, spellings, clock) : [];
   for (const holding of assumed) holdings.set(holding.feed, holding);
-  const told = await mapInTurns(listings.values(), (listing) => {
-    return { listing, ...changesFor(window, [listing], holdings, spellings, habits) };
+  const changes = { add: [] as string[], remove: [] as string[] };
+  const removed = await filterInTurns(listings.values(), (listing) => {
+    const { add, remove } = changesFor(window, [listing], holdings, spellings, habits);
+    changes.add.push(...add);
+    changes.remove.push(...remove);
+    return remove.length > 0;
   });
   const write = async (urls: string[]) =>
     (await mapInTurns(urls, (url) => (isSafeAddress(url) ? writeFor(url, habits.spelling) : []))).flat();
-  const add = await write(told.flatMap((one) => one.add));
-  const remove = await write(told.flatMap((one) => one.remove));
-  const repeated = repeat(window, told, holdings, spellings, habits);
+  const [add, remove] = [await write(changes.add), await write(changes.remove)];
+  const repeated = repeat(window, listings.values(), removed, holdings, spellings, habits);
   // From nothing, it asks for its episodes in the same way.
   const lacked = since === 0 ? [] : [...listings.values()].filter((one) => lacks(window, one, holdings.get(one.feed)));
   return {

@@ -377,11 +377,10 @@ export class Server implements SyncServer {
       }
     }
     const window = { ...opened, start: sentFrom(opened, habits) };
-    const told = [...listings].map((listing) => {
-      return { listing, ...this.rules.changesFor(window, [listing], holdings, spellings, habits) };
-    });
-    const [add, remove] = [told.flatMap((one) => one.add), told.flatMap((one) => one.remove)];
-    for (const one of this.rules.repeat(window, told, holdings, spellings, habits))
+    const changesOf = (some: Listing[]) => this.rules.changesFor(window, some, holdings, spellings, habits);
+    const { add, remove } = changesOf(listings);
+    const removed = listings.filter((one) => changesOf([one]).remove.length > 0);
+    for (const one of this.rules.repeat(window, listings, removed, holdings, spellings, habits))
       holdings.set(one.feed, { ...one, resend_at: this.stamp() });
     const write = (feed_url: string) => writeFor(feed_url, habits.spelling);
     return { add: add.map(write), remove: remove.map(write), timestamp: opened.given };
