@@ -133,9 +133,10 @@ export function changesFor(
   holdings: Holdings,
   spellings: ClientSpellings,
   habits: Habits,
-): { add: string[]; remove: string[] } {
+): { add: string[]; remove: string[]; removed: Listing[] } {
   const add: string[] = [];
   const remove: string[] = [];
+  const removed: Listing[] = [];
   for (const listing of listings) {
     const holding = holdings.get(listing.feed);
     const resent = isResent(window, holding);
@@ -151,15 +152,16 @@ export function changesFor(
     } else if (window.since !== 0 || holding?.reported || habits.asksAll) {
       // A device that starts from nothing has nothing to remove but what it brings along.
       remove.push(...urlsToRemove(listing, holding, spellings, habits));
+      removed.push(listing);
     }
   }
-  return { add, remove: habits.removesOthers ? [] : remove };
+  return habits.removesOthers ? { add, remove: [], removed: [] } : { add, remove, removed };
 }
 
 /**
  * Finds what a client may skip, taking it for another feed that the same response removes: one with a similar URL, or the
  * former URL of a subscription, to which the new one may redirect. The next response has it again.
- * @param removed the listings of which the response removes something
+ * @param removed the listings that the response removes, as changesFor() says
  */
 export function repeat(
   window: SyncPosition,
@@ -171,11 +173,10 @@ export function repeat(
 ): Omit<Holding, "resend_at">[] {
   if (!habits.skipsSimilar) return [];
   // Not of another spelling, which a repetition removes again: two feeds would repeat each other for ever.
-  const gone = removed.filter((one) => !isListed(one));
-  if (gone.length === 0) return [];
+  if (removed.length === 0) return [];
   const sent = [...listings].filter((one) => isListed(one) && isSent(window, one, holdings.get(one.feed)));
-  const moves = gone.some(({ state }) => state === "left");
-  return (moves ? sent : similarTo(gone, sent)).map((listing) => {
+  const moves = removed.some(({ state }) => state === "left");
+  return (moves ? sent : similarTo(removed, sent)).map((listing) => {
     const holding = holdings.get(listing.feed);
     return { ...UNREPORTED, ...holding, feed: listing.feed, feed_url: heldUrl(listing, holding, spellings) };
   });

@@ -91,13 +91,7 @@ async function findChanges(tx: Tx, user_id: number, cursor: ClientCursor, window
   const habits = client?.habits ?? NO_HABITS;
   const assumed = isFullSync(window, habits) ? assumeFullSync(last, listings.values(), holdings, spellings, clock) : [];
   for (const holding of assumed) holdings.set(holding.feed, holding);
-  const changes = { add: [] as string[], remove: [] as string[] };
-  const removed = await filterInTurns(listings.values(), (listing) => {
-    const { add, remove } = changesFor(window, [listing], holdings, spellings, habits);
-    changes.add.push(...add);
-    changes.remove.push(...remove);
-    return remove.length > 0;
-  });
+  const { removed, ...changes } = changesFor(window, listings.values(), holdings, spellings, habits);
   const write = async (urls: string[]) =>
     (await mapInTurns(urls, (url) => (isSafeAddress(url) ? writeFor(url, habits.spelling) : []))).flat();
   const [add, remove] = [await write(changes.add), await write(changes.remove)];

@@ -377,9 +377,7 @@ export class Server implements SyncServer {
       }
     }
     const window = { ...opened, start: sentFrom(opened, habits) };
-    const changesOf = (some: Listing[]) => this.rules.changesFor(window, some, holdings, spellings, habits);
-    const { add, remove } = changesOf(listings);
-    const removed = listings.filter((one) => changesOf([one]).remove.length > 0);
+    const { add, remove, removed } = this.rules.changesFor(window, listings, holdings, spellings, habits);
     for (const one of this.rules.repeat(window, listings, removed, holdings, spellings, habits))
       holdings.set(one.feed, { ...one, resend_at: this.stamp() });
     const write = (feed_url: string) => writeFor(feed_url, habits.spelling);
