@@ -88,14 +88,11 @@ export async function mapInTurns<T, R>(items: Iterable<T>, map: (item: T) => R):
   return mapped;
 }
 
-/** The items that pass a test, of which there may be many: it gives others a turn as mapInTurns() does. */
+/** The items that pass a test, of which there may be many: mapInTurns() runs it. */
 export async function filterInTurns<T>(items: Iterable<T>, test: (item: T) => boolean): Promise<T[]> {
   const passed: T[] = [];
-  const giveTurn = takeTurns();
-  for (const item of items) {
+  await mapInTurns(items, (item) => {
     if (test(item)) passed.push(item);
-    const turn = giveTurn();
-    if (turn) await turn;
-  }
+  });
   return passed;
 }

@@ -152,6 +152,7 @@ export function changesFor(
     } else if (window.since !== 0 || holding?.reported || habits.asksAll) {
       // A device that starts from nothing has nothing to remove but what it brings along.
       remove.push(...urlsToRemove(listing, holding, spellings, habits));
+      // Not of another spelling, which a repetition removes again: two feeds would repeat each other for ever.
       removed.push(listing);
     }
   }
@@ -172,7 +173,6 @@ export function repeat(
   habits: Habits,
 ): Omit<Holding, "resend_at">[] {
   if (!habits.skipsSimilar) return [];
-  // Not of another spelling, which a repetition removes again: two feeds would repeat each other for ever.
   if (removed.length === 0) return [];
   const sent = [...listings].filter((one) => isListed(one) && isSent(window, one, holdings.get(one.feed)));
   const moves = removed.some(({ state }) => state === "left");

@@ -1,5 +1,4 @@
 // The process that reads one file from its standard input, and ends.
-
 import { APPLICATION_ID } from "../db/sqlite/file.ts";
 import { isSqlite, openForeign } from "../db/sqlite/foreign.ts";
 import { type Moving, nothingFrom } from "../domain/moving-in.ts";

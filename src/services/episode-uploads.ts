@@ -1,5 +1,4 @@
 // Uploads of episode actions: which episodes they name, and what they change.
-
 import { type Arrival, type EpisodeAction, understandAction } from "../domain/episode-actions.ts";
 import { EpisodeSet, isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../domain/episode-set.ts";
 import { asksForAll, endOf, givenToUnknown, playsKnownUntil } from "../domain/sync-window.ts";

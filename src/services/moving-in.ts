@@ -1,5 +1,4 @@
 // Moving in: storing what another server or a file has of a user. A second time, only what is new changes anything.
-
 import { type Arrival, type EpisodeAction, normalizeAction } from "../domain/episode-actions.ts";
 import { EpisodeSet, numberOf } from "../domain/episode-set.ts";
 import { hashFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";

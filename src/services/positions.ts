@@ -1,5 +1,4 @@
 // Positions that people set, for every app.
-
 import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../domain/episode-actions.ts";
 import { EpisodeSet } from "../domain/episode-set.ts";
 import { clockOf } from "../domain/play-time.ts";
