@@ -8,7 +8,7 @@ import { nextTurn } from "../turns.ts";
 import { type Actor, actAsWorker } from "./actor.ts";
 import { BackgroundWorker } from "./background-worker.ts";
 import type { Context } from "./context.ts";
-import { moveEpisodes } from "./episode-moves.ts";
+import { haveWaiting, moveEpisodes } from "./episode-moves.ts";
 import { transact, type UserTx } from "./transact.ts";
 
 /** Users of whom a part is moved in turn, each in its own step: a stop waits for one. */
@@ -43,13 +43,11 @@ export function createEpisodeMover(context: Context, log: Logger): BackgroundWor
       failed.clear();
       return false;
     }
-    const { user_id, batch } = one;
+    const { user_id } = one;
     last = user_id;
     await nextTurn();
-    const known = places.get(user_id);
-    const place = known?.batch === batch ? known : beginOf(batch);
     try {
-      places.set(user_id, await movePart(context, user_id, place));
+      places.set(user_id, await movePart(context, one, places.get(user_id)));
     } catch (error) {
       failed.add(user_id);
       log.error({ user_id, reason: messageOf(error) }, "episodes can't be moved");
@@ -78,10 +76,9 @@ export async function transactAfterMoves<T>(
 ): Promise<T> {
   const { user_id } = actor;
   for (;;) {
-    const done = await transact(context, actor, async (user) => {
-      const [waiting] = await anyMoves(user.tx, { user_id });
-      return waiting ? null : { result: await work(user) };
-    });
+    const done = await transact(context, actor, async (user) =>
+      (await haveWaiting(user)) ? null : { result: await work(user) },
+    );
     if (done) return done.result;
     try {
       await moveAll(context, user_id);
@@ -99,17 +96,19 @@ async function moveAll(context: Context, user_id: number): Promise<void> {
   for (;;) {
     const [first] = await context.database.read((tx) => anyMoves(tx, { user_id }));
     if (!first) return;
-    const { batch } = first;
-    place = await movePart(context, user_id, place?.batch === batch ? place : beginOf(batch));
+    place = await movePart(context, { user_id, ...first }, place);
     await nextTurn();
   }
 }
 
-const beginOf = (batch: number): Place => ({ batch, named: true, episode: 0 });
-
-/** @returns how far the moves have come then */
-async function movePart(context: Context, user_id: number, place: Place): Promise<Place> {
-  const { batch, named, episode: after } = place;
+/** @param known how far the user's moves had come, maybe those of an earlier change @returns how far they have come then */
+async function movePart(
+  context: Context,
+  { user_id, batch }: { user_id: number; batch: number },
+  known: Place | undefined,
+): Promise<Place> {
+  const place = known?.batch === batch ? known : { batch, named: true, episode: 0 };
+  const { named, episode: after } = place;
   const { moves, ids, to } = await context.database.read(async (tx) => {
     const moves = await listMoves(tx, { user_id, batch });
     const podcasts = new Set(columnOf(moves, "podcast"));

@@ -79,7 +79,8 @@ export async function followPodcasts(
 const areMany = async (user: UserTx, podcasts: Iterable<number>) =>
   (await haveWaiting(user)) || (await haveMany(user, podcasts));
 
-const haveWaiting = async ({ tx, user_id }: UserTx) => (await anyMoves(tx, { user_id })).length > 0;
+/** Whether moves of the user wait. */
+export const haveWaiting = async ({ tx, user_id }: UserTx) => (await anyMoves(tx, { user_id })).length > 0;
 
 async function haveMany({ tx, user_id, moving: { many } }: UserTx, podcasts: Iterable<number>): Promise<boolean> {
   const counted = await countEpisodesIn(tx, { user_id, most: many }, rowsOf("podcast", podcasts));
