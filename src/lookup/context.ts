@@ -4,6 +4,7 @@ import { networkInterfaces } from "node:os";
 import type { App } from "../app.ts";
 import type { Config } from "../config/settings.ts";
 import { networkList } from "../domain/networks.ts";
+import type { ChangeContext } from "../services/working-set.ts";
 import { type FetchOptions, fetchFeedHead } from "./fetch.ts";
 import type { LookupContext } from "./lookup.ts";
 
@@ -21,7 +22,7 @@ const systemNetwork: Network = {
   interfaces: () => Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []),
 };
 
-export type LookupApp = Pick<App, "database" | "clock" | "removals" | "config" | "moving" | "log" | "metrics">;
+export type LookupApp = ChangeContext & Pick<App, "log" | "metrics">;
 
 /** What bounds each fetch, by the settings. */
 export const fetchLimits = (config: Pick<Config, "feed_lookup_allow">, network: Network = systemNetwork) => ({

@@ -15,8 +15,8 @@ import {
 } from "../domain/lookup-schedule.ts";
 import { readFeedTitle } from "../domain/title.ts";
 import type { Logger } from "../log.ts";
-import type { Context } from "../services/context.ts";
 import { findUserName } from "../services/users.ts";
+import type { ChangeContext } from "../services/working-set.ts";
 import { deleteWalks, forgetFeed, postponeLookup, saveLookup } from "../store/feed-lookups.ts";
 import { filterInTurns } from "../turns.ts";
 import { findUnsought, saveFoundEpisodes } from "./episodes.ts";
@@ -30,7 +30,7 @@ type Fetch = (
   items?: ItemFinder,
 ) => Promise<FetchResult>;
 
-export interface LookupContext extends Pick<Context, "database" | "clock" | "config" | "removals" | "moving"> {
+export interface LookupContext extends ChangeContext {
   log: Logger;
   fetch: Fetch;
   /** Once it is aborted, nothing more is stored. */

@@ -12,9 +12,8 @@ import {
 } from "../domain/lookup-rules.ts";
 import { unlessRefused } from "../errors.ts";
 import { actAsWorker } from "../services/actor.ts";
-import type { Context } from "../services/context.ts";
 import { transact } from "../services/transact.ts";
-import { loadWorkingSet, saveWorkingSet } from "../services/working-set.ts";
+import { type ChangeContext, loadWorkingSet, saveWorkingSet } from "../services/working-set.ts";
 import { findSubscribers, listFollowers } from "../store/feed-lookups.ts";
 import { listFeedsOf } from "../store/feeds.ts";
 
@@ -60,7 +59,7 @@ export async function hasSubscribers(source: Source, feed_url: string): Promise<
 
 /** Changes a subscription by what its feed says, if there is anything to change. @returns null if it was left alone */
 export async function giveFinding(
-  context: Pick<Context, "database" | "clock" | "config" | "removals" | "moving">,
+  context: ChangeContext,
   subscriber: Subscriber,
   finding: Finding,
 ): Promise<Outcome | null> {

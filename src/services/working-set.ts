@@ -18,7 +18,10 @@ import { type Actor, writeActor } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { followPodcasts } from "./episode-moves.ts";
 import { followEntities } from "./sync-entities.ts";
-import { rehearse, transact, type UserTx } from "./transact.ts";
+import { rehearse, transact, type UserTx, type WriteContext } from "./transact.ts";
+
+/** What changes of subscriptions take of the context. */
+export type ChangeContext = WriteContext & Pick<Context, "config" | "removals">;
 
 /** What a transaction can touch: subscriptions by their ids, guids, and hashes of feed URLs, and what these lead to. */
 interface Wanted {
@@ -89,7 +92,7 @@ type Row = Omit<SubscriptionState, "is_subscribed"> & { is_subscribed: number };
 export async function saveWorkingSet(
   user: UserTx,
   set: WorkingSet,
-  { clock, removals, config }: Pick<Context, "clock" | "removals" | "config">,
+  { clock, removals, config }: ChangeContext,
 ): Promise<Change[]> {
   const { tx, actor, user_id } = user;
   const now = clock.now();
