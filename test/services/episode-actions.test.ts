@@ -1,7 +1,7 @@
 // Episode actions on a real database: simulated apps, moved and merged feeds, deletions, and many actions.
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
-import { type EpisodeAction, publishAction, type ToldAction } from "../../src/domain/episode-actions.ts";
+import { type EpisodeAction, publishAction } from "../../src/domain/episode-actions.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../src/services/clients.ts";
@@ -9,7 +9,7 @@ import { readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
 import { forgetDevice } from "../../src/services/devices.ts";
 import { restoreSubscriptions } from "../../src/services/earlier-lists.ts";
-import { type ActionQuery, readActions } from "../../src/services/episode-actions.ts";
+import { readActions } from "../../src/services/episode-actions.ts";
 import { uploadActions } from "../../src/services/episode-uploads.ts";
 import { streamPlays } from "../../src/services/play-list.ts";
 import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
@@ -19,6 +19,7 @@ import { LONG } from "../faults/rounds.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { EVERYTHING, episodesOf } from "./episodes.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -32,24 +33,7 @@ beforeEach(async () => {
 });
 afterAll(() => podkeep.close());
 
-const clientOf = (device: string, product = "AntennaPod", actor = ann): Client =>
-  identifyClient({ ...actor, device }, appNamed(product, "gpodder"));
-
-const EVERYTHING: ActionQuery = { since: 0, feed_url: null, aggregated: false, peek: false };
-
-async function read(client: Client | null, query: Partial<ActionQuery> = {}, actor = ann) {
-  const { timestamp, pages } = await readActions(podkeep.app, actor, client, { ...EVERYTHING, ...query });
-  const actions: ToldAction[] = [];
-  for await (const page of pages ?? []) actions.push(...page);
-  return { timestamp, actions };
-}
-
-const upload = (client: Client | null, ...actions: EpisodeAction[]) => uploadActions(podkeep.app, ann, client, actions);
-
-async function subscribe(feed_url: string): Promise<string> {
-  const [added] = await addSubscriptions(podkeep.app, ann, [{ feed: validFeed(feed_url), guid: null }]);
-  return added?.guid ?? "";
-}
+const { clientOf, read, upload, subscribe } = episodesOf(() => ({ podkeep, ann }));
 
 /** One user of the real services. */
 class Services implements EpisodeServer {

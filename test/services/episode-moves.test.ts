@@ -4,22 +4,19 @@ import { openApp } from "../../src/app.ts";
 import { createBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
 import type { EpisodeAction, ToldAction } from "../../src/domain/episode-actions.ts";
-import { appNamed } from "../../src/http/apps.ts";
 import { createLogger } from "../../src/log.ts";
 import { type Actor, actAsUser } from "../../src/services/actor.ts";
-import { type Client, identifyClient } from "../../src/services/clients.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
 import { restoreSubscriptions } from "../../src/services/earlier-lists.ts";
-import { readActions } from "../../src/services/episode-actions.ts";
-import { uploadActions } from "../../src/services/episode-uploads.ts";
 import { streamPlays } from "../../src/services/play-list.ts";
-import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
+import { patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
 import { play } from "../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { ON_SQLITE } from "../support/database.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { PATIENCE, until } from "../support/patience.ts";
+import { episodesOf } from "./episodes.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -38,22 +35,7 @@ beforeEach(async () => {
 });
 afterAll(() => podkeep.close());
 
-const clientOf = (device: string, product = "AntennaPod"): Client =>
-  identifyClient({ ...ann, device }, appNamed(product, "gpodder"));
-
-async function read(client: Client | null, since = 0) {
-  const query = { since, feed_url: null, aggregated: false, peek: false };
-  const { timestamp, pages } = await readActions(podkeep.app, ann, client, query);
-  const actions: ToldAction[] = (await Array.fromAsync(pages ?? [])).flat();
-  return { timestamp, actions };
-}
-
-const upload = (client: Client | null, ...actions: EpisodeAction[]) => uploadActions(podkeep.app, ann, client, actions);
-
-async function subscribe(feed_url: string): Promise<string> {
-  const [added] = await addSubscriptions(podkeep.app, ann, [{ feed: validFeed(feed_url), guid: null }]);
-  return added?.guid ?? "";
-}
+const { clientOf, read, upload, subscribe } = episodesOf(() => ({ podkeep, ann }));
 
 const episodeOf = (n: number, feed_url = A) => ({ feed_url, guid: `g${n}`, episode_url: `https://m.example/${n}.mp3` });
 const playOf = (n: number, position: number, more: Partial<EpisodeAction> = {}) =>
@@ -84,7 +66,7 @@ test("a podcast's thousand episodes come into the list with it, and are sent to 
   expect(await moves()).toBeGreaterThan(0);
   await podkeep.drain();
   expect(await moves()).toBe(0);
-  expect(await told((await read(tablet, since)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
+  expect(await told((await read(tablet, { since })).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
   expect(await podkeep.sql("select count(*) as count from episodes where podcast < 0")).toMatchObject([{ count: 0 }]);
 });
 
@@ -94,13 +76,13 @@ test("episodes that a subscription is sent again come in the order in which they
   await upload(phone, ...playAll(A));
   const { timestamp: first } = await read(phone);
   podkeep.clock.advance(60_000);
-  const { timestamp: since } = await read(phone, first);
+  const { timestamp: since } = await read(phone, { since: first });
   podkeep.clock.advance(60_000);
   await patchSubscription(podkeep.app, ann, guid, { is_subscribed: false });
   await patchSubscription(podkeep.app, ann, guid, { is_subscribed: true });
   await upload(clientOf("tablet"), playOf(COUNT, 7));
   await podkeep.drain();
-  const { actions } = await read(phone, since);
+  const { actions } = await read(phone, { since });
   expect(actions.map(({ guid }) => guid)).toEqual(Array.from({ length: COUNT + 1 }, (_, n) => `g${n}`));
 });
 
@@ -125,7 +107,7 @@ test("an app that adds a podcast after it was told its plays is sent a thousand 
   podkeep.clock.advance(60_000);
   expect((await readFeedChanges(podkeep.app, ann, kasts, { since: feeds.timestamp })).add).toEqual([A]);
   await podkeep.drain();
-  expect(await told((await read(kasts, since)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
+  expect(await told((await read(kasts, { since })).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
 });
 
 test("two podcasts with the same thousand episodes become one, with the later position of each", async () => {
@@ -170,7 +152,7 @@ test("two changes of the same thousand episodes count in their order", async () 
   const plays = (await Array.fromAsync(streamPlays(podkeep.app, ann, {}))).flat();
   expect(new Set(plays.map(({ feed_url }) => feed_url))).toEqual(new Set([A]));
   await podkeep.drain();
-  expect(await told((await read(tablet, since)).actions)).toEqual({ count: COUNT + 2, kinds });
+  expect(await told((await read(tablet, { since })).actions)).toEqual({ count: COUNT + 2, kinds });
   const podcasts = await podkeep.sql("select podcast, count(*) as count from episodes group by podcast");
   expect(podcasts).toMatchObject([{ podcast: 3, count: COUNT + 2 }]);
   expect(await told((await read(null)).actions)).toEqual({ count: COUNT + 2, kinds });
@@ -297,33 +279,31 @@ test("a deletion deletes a thousand episodes that its podcast gets only later, b
   expect(await told((await read(null)).actions)).toEqual({ count: 1, kinds: [`${B} 2`] });
 });
 
+/** Merges A into B, and restores the list before that: all episodes go along, and go back. */
+async function expectMergeUndone(a: string, b: string): Promise<void> {
+  const as_of = podkeep.clock.now();
+  podkeep.clock.advance(60_000);
+  await patchSubscription(podkeep.app, ann, a, { new_guid: b });
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${B} 1`] });
+  await restoreSubscriptions(podkeep.app, ann, { as_of }, true);
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
+}
+
 test("a thousand episodes that wait to be sent again and are merged go back with their feed", async () => {
   const [a, b] = [await subscribe(A), await subscribe(B)];
   await upload(clientOf("phone"), ...playAll(A));
   podkeep.clock.advance(60_000);
   await patchSubscription(podkeep.app, ann, a, { is_subscribed: false });
   await patchSubscription(podkeep.app, ann, a, { is_subscribed: true });
-  const as_of = podkeep.clock.now();
-  podkeep.clock.advance(60_000);
-  await patchSubscription(podkeep.app, ann, a, { new_guid: b });
-  await podkeep.drain();
-  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${B} 1`] });
-  await restoreSubscriptions(podkeep.app, ann, { as_of }, true);
-  await podkeep.drain();
-  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
+  await expectMergeUndone(a, b);
 });
 
 test("a thousand episodes that wait to come into the list and are merged go back with their feed", async () => {
   await upload(clientOf("phone"), ...playAll(A));
   const [a, b] = [await subscribe(A), await subscribe(B)];
-  const as_of = podkeep.clock.now();
-  podkeep.clock.advance(60_000);
-  await patchSubscription(podkeep.app, ann, a, { new_guid: b });
-  await podkeep.drain();
-  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${B} 1`] });
-  await restoreSubscriptions(podkeep.app, ann, { as_of }, true);
-  await podkeep.drain();
-  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
+  await expectMergeUndone(a, b);
 });
 
 test("a deletion deletes thousands of plays of one episode in parts, and no others", async () => {
@@ -353,14 +333,14 @@ test("a server that ends while episodes follow their podcast goes on with it at 
   const laptop = clientOf("laptop");
   const { timestamp: first } = await read(laptop);
   await moveSome();
-  const { timestamp: since, actions: some } = await read(laptop, first);
+  const { timestamp: since, actions: some } = await read(laptop, { since: first });
   const left = await podkeep.sql("select count(*) as count from episodes where podcast < 0");
   expect(Number(left[0]?.["count"])).toBeGreaterThan(0);
   await podkeep.reopen();
   podkeep.app.mover.start();
   await until(async () => (await moves()) === 0);
   expect(await podkeep.sql("select count(*) as count from episodes where podcast < 0")).toMatchObject([{ count: 0 }]);
-  const { actions: others } = await read(laptop, since);
+  const { actions: others } = await read(laptop, { since });
   expect(new Set([...some, ...others].map(({ guid }) => guid)).size).toBe(COUNT);
   expect(some.length + others.length).toBe(COUNT);
 });
@@ -374,11 +354,11 @@ test("a server that ends while episodes are sent again sends each once", async (
   await patchSubscription(podkeep.app, ann, guid, { is_subscribed: false });
   await patchSubscription(podkeep.app, ann, guid, { is_subscribed: true });
   await moveSome();
-  const { timestamp: since, actions: some } = await read(laptop, first);
+  const { timestamp: since, actions: some } = await read(laptop, { since: first });
   await podkeep.reopen();
   await podkeep.drain();
   expect(some.length).toBeGreaterThan(0);
-  expect(some.length + (await read(laptop, since)).actions.length).toBe(COUNT);
+  expect(some.length + (await read(laptop, { since })).actions.length).toBe(COUNT);
 });
 
 test.if(ON_SQLITE)("moves that fail are tried and logged once until the next poll; other users' go on", async () => {

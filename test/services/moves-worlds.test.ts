@@ -1,6 +1,7 @@
 // Random users whose episodes are moved in parts, at any time: they end with what they have if each change moves all.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
+import type { ToldAction } from "../../src/domain/episode-actions.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { silentLogger } from "../../src/log.ts";
 import { type Actor, actAsUser } from "../../src/services/actor.ts";
@@ -64,6 +65,9 @@ const step = fc.oneof(
 type Of<Arbitrary> = Arbitrary extends fc.Arbitrary<infer One> ? One : never;
 type Step = Of<typeof step>;
 
+const lineOf = ({ feed_url, guid, episode_url, kind, position, started }: ToldAction) =>
+  [feed_url, guid, episode_url, kind, started, position].join(" ");
+
 /** A user, and how much a change of theirs moves itself. */
 class Listener {
   readonly #since = DEVICES.map(() => 0);
@@ -110,9 +114,7 @@ class Listener {
     const { timestamp, pages } = await readActions(this.context, this.actor, this.#clientOf(device), query);
     const actions = (await Array.fromAsync(pages ?? [])).flat();
     this.#since[device] = timestamp;
-    const lines = actions.map(({ feed_url, guid, episode_url, kind, position, started }) =>
-      [feed_url, guid, episode_url, kind, started, position].join(" "),
-    );
+    const lines = actions.map(lineOf);
     for (const line of lines) this.told[device]?.add(line);
     return lines.sort();
   }
@@ -175,11 +177,7 @@ class Listener {
       aggregated: false,
       peek: false,
     });
-    const all = (await Array.fromAsync(actions.pages ?? []))
-      .flat()
-      .map(({ feed_url, guid, episode_url, kind, position, started }) =>
-        [feed_url, guid, episode_url, kind, started, position].join(" "),
-      );
+    const all = (await Array.fromAsync(actions.pages ?? [])).flat().map(lineOf);
     return {
       all: all.sort(),
       plays: plays
