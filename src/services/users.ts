@@ -3,9 +3,7 @@ import type { UserTable } from "../db/schema.ts";
 import type { Tx } from "../db/statement.ts";
 import { readUserName, type UserName } from "../domain/user-name.ts";
 import { DomainError } from "../errors.ts";
-import { deleteOwnLookups } from "../store/feed-lookups.ts";
 import { takeSetupCode } from "../store/setup-codes.ts";
-import { deleteUserRows } from "../store/transfer.ts";
 import {
   anyUser,
   findName,
@@ -15,7 +13,6 @@ import {
   latestClock,
   listUsers as listRows,
   listUsersAfter,
-  lockUser,
   renameUser as renameRow,
 } from "../store/users.ts";
 import { nextTurn } from "../turns.ts";
@@ -151,17 +148,6 @@ export async function findUserName(
   user_id: number,
 ): Promise<string | undefined> {
   return (await database.read((tx) => findName(tx, { user_id })))[0]?.name;
-}
-
-/** Deletes a user with everything that belongs to the user. @throws DomainError "not_found" */
-export async function deleteUser(context: Context, name: string): Promise<void> {
-  const { id } = await requireUser(context, name);
-  await context.database.write(async (tx) => {
-    // A sync by another process ends first: what it inserts must be deleted too.
-    await lockUser(tx, { user_id: id });
-    await deleteOwnLookups(tx, { user_id: id });
-    await deleteUserRows(tx, { user_id: id });
-  }, id);
 }
 
 /** The latest timestamp given out to any user; null if there is none. */

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { CLIENT, DOCTOR } from "../../src/domain/doctor-headers.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
-import { deleteUser } from "../../src/services/users.ts";
+import { deleteUser } from "../../src/services/user-deletion.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
 const ROUTES: [string, string][] = [

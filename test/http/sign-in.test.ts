@@ -14,7 +14,7 @@ import { actAsAdmin } from "../../src/services/actor.ts";
 import { generatePassphrase, setPassword } from "../../src/services/passwords.ts";
 import { createSession, signOutEverywhere } from "../../src/services/sessions.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
-import { deleteUser } from "../../src/services/users.ts";
+import { deleteUser } from "../../src/services/user-deletion.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 

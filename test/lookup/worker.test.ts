@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsWorker } from "../../src/services/actor.ts";
 import { listFeeds } from "../../src/services/feed-lookups.ts";
-import { deleteUser } from "../../src/services/users.ts";
+import { deleteUser } from "../../src/services/user-deletion.ts";
 import { guidOf, START, type TestUser } from "../support/app.ts";
 import { until } from "../support/patience.ts";
 import { type Feeds, GUID, guidTag, MINUTE, OTHER, openFeeds, rss, WEEK } from "./feeds.ts";

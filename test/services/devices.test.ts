@@ -17,7 +17,7 @@ import {
 } from "../../src/services/devices.ts";
 import { uploadActions } from "../../src/services/episode-uploads.ts";
 import { issueToken, revokeToken } from "../../src/services/tokens.ts";
-import { deleteUser } from "../../src/services/users.ts";
+import { deleteUser } from "../../src/services/user-deletion.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 

@@ -406,7 +406,7 @@ test("a merge is one change: the guid that it adds is no second one", async () =
 });
 
 test("deleting a user deletes the history", async () => {
-  const { deleteUser } = await import("../../src/services/users.ts");
+  const { deleteUser } = await import("../../src/services/user-deletion.ts");
   await user.add(A);
   await deleteUser(server.app, "ann");
   expect(await server.sql("select count(*) as count from history")).toEqual([{ count: 0 }]);

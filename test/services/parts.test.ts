@@ -13,7 +13,7 @@ import { putBack, restoreSubscriptions } from "../../src/services/earlier-lists.
 import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
 import { moveIn } from "../../src/services/moving-in.ts";
 import { listMassRemovals } from "../../src/services/noticed-removals.ts";
-import { deleteUser } from "../../src/services/users.ts";
+import { deleteUser } from "../../src/services/user-deletion.ts";
 import { play } from "../domain/episode-sync.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { ON_SQLITE } from "../support/database.ts";

@@ -14,7 +14,7 @@ import { listPlays, type PlayEntry } from "../../src/services/play-list.ts";
 import { prunePlays } from "../../src/services/plays.ts";
 import { setPosition } from "../../src/services/positions.ts";
 import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
-import { deleteUser } from "../../src/services/users.ts";
+import { deleteUser } from "../../src/services/user-deletion.ts";
 import { play } from "../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { ON_SQLITE } from "../support/database.ts";

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { readStatus } from "../../src/services/status.ts";
-import { deleteUser } from "../../src/services/users.ts";
+import { deleteUser } from "../../src/services/user-deletion.ts";
 import { guidOf, openTestApp } from "../support/app.ts";
 import { countTurns } from "../support/turns.ts";
 

@@ -1,7 +1,8 @@
 // Users and their ids.
 import { expect, test } from "bun:test";
 import { revokeToken } from "../../src/services/tokens.ts";
-import { createUser, deleteUser, findUserName, listUsers, renameUser } from "../../src/services/users.ts";
+import { deleteUser } from "../../src/services/user-deletion.ts";
+import { createUser, findUserName, listUsers, renameUser } from "../../src/services/users.ts";
 import { openTestApp } from "../support/app.ts";
 
 test("a user whose id would be another user's gets another one", async () => {

@@ -18,7 +18,8 @@ import { approveLoginFlow, startLoginFlow } from "../../../src/services/login-fl
 import { createSession } from "../../../src/services/sessions.ts";
 import { issueToken, revokeToken } from "../../../src/services/tokens.ts";
 import { copy, type Progress } from "../../../src/services/transfer.ts";
-import { createUser, deleteUser, listUsers } from "../../../src/services/users.ts";
+import { deleteUser } from "../../../src/services/user-deletion.ts";
+import { createUser, listUsers } from "../../../src/services/users.ts";
 import { listDueLookups } from "../../../src/store/feed-lookups.ts";
 import { play } from "../../domain/episode-sync.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";

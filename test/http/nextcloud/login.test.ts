@@ -7,7 +7,7 @@ import { approveLoginFlow, startLoginFlow } from "../../../src/services/login-fl
 import { setPassword } from "../../../src/services/passwords.ts";
 import { signOutEverywhere } from "../../../src/services/sessions.ts";
 import { listTokens, revokeToken } from "../../../src/services/tokens.ts";
-import { deleteUser } from "../../../src/services/users.ts";
+import { deleteUser } from "../../../src/services/user-deletion.ts";
 import { ORIGIN, openTestApp, type TestApp } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
