@@ -16,6 +16,7 @@ import { listMassRemovals } from "../../src/services/noticed-removals.ts";
 import { deleteUser } from "../../src/services/user-deletion.ts";
 import { play } from "../domain/episode-sync.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
+import { beforeWrites } from "../support/before-writes.ts";
 import { ON_SQLITE } from "../support/database.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { addFeeds } from "../support/feeds.ts";
@@ -53,23 +54,9 @@ async function listOf(user: TestUser): Promise<string[]> {
 const countHistory = async (user: TestUser) =>
   Number((await podkeep.sql(`select count(*) as count from history where user_id = '${user.id}'`))[0]?.["count"]);
 
-/** The app, that calls `act` before each write, with its number from 1 on. */
-function beforeWrites(act: (write: number) => Promise<void> | void): Context {
-  const { app } = podkeep;
-  let writes = 0;
-  const database: Context["database"] = Object.assign(Object.create(app.database), {
-    read: app.database.read.bind(app.database),
-    write: async <T>(work: Parameters<typeof app.database.write<T>>[0], queue: number) => {
-      await act(++writes);
-      return app.database.write(work, queue);
-    },
-  });
-  return { ...app, database };
-}
-
 /** The app, whose write of this number fails. */
 const failAt = (failing: number) =>
-  beforeWrites((write) => {
+  beforeWrites(podkeep.app, (write) => {
     if (write === failing) throw new DomainError("unavailable", "cut off");
   });
 
@@ -100,7 +87,7 @@ test.each(Object.entries(REQUESTS))("%s: another user's change waits for a part 
   const ended: string[] = [];
   let added: Promise<void> | undefined;
   // On PostgreSQL they have connections of their own, and the other's may have to be opened first.
-  const context = ON_SQLITE ? podkeep.app : beforeWrites((write) => (write === 3 ? added : undefined));
+  const context = ON_SQLITE ? podkeep.app : beforeWrites(podkeep.app, (write) => (write === 3 ? added : undefined));
   const sent = request(context, ann).then(() => ended.push("request"));
   await Bun.sleep(0);
   added = bob.add("https://bob.example/").then(() => void ended.push("other"));
@@ -111,7 +98,7 @@ test.each(Object.entries(REQUESTS))("%s: another user's change waits for a part 
 
 test.each(Object.entries(REQUESTS))("%s that is cut off is completed by its repetition", async (_, request) => {
   const user = await podkeep.user();
-  const cutOff = beforeWrites((write) => {
+  const cutOff = beforeWrites(podkeep.app, (write) => {
     if (write === 3) throw new Error("cut off");
   });
   await expect(request(cutOff, user)).rejects.toThrow("cut off");
@@ -171,7 +158,7 @@ test.each(Object.entries(WAYS_BACK))("%s comes in parts too, and completes what 
   await expect(bringBack(failAt(1), ann)).rejects.toHaveProperty("extras", {});
   await expect(bringBack(failAt(3), ann)).rejects.toHaveProperty("extras", { in_doubt: true });
   expect((await listOf(ann)).length).toBe(1 + 2 * 128);
-  const between = beforeWrites((write) => (write === 2 ? bob.add("https://bob.example/") : undefined));
+  const between = beforeWrites(podkeep.app, (write) => (write === 2 ? bob.add("https://bob.example/") : undefined));
   await bringBack(between, ann);
   expect(await listOf(ann)).toEqual(expect.arrayContaining(urls("new")));
 });
@@ -241,7 +228,7 @@ test("a device that syncs between all parts of another one's uploads ends with t
     for (const url of remove) shown.delete(url);
     since = timestamp;
   };
-  const watched = beforeWrites(sync);
+  const watched = beforeWrites(podkeep.app, sync);
   const { actor, client } = phone;
   await get(phone, 0);
   await uploadFeedChanges(watched, actor, client, { add: urls("a"), remove: [] });
@@ -256,7 +243,7 @@ test("uploads of two devices at once are each done, and a change between parts s
   const user = await podkeep.user();
   const [phone, laptop] = [deviceOf(user, "phone"), deviceOf(user, "laptop")];
   for (const device of [phone, laptop]) await get(device, 0);
-  const between = beforeWrites(async (write) => {
+  const between = beforeWrites(podkeep.app, async (write) => {
     if (write === 4) await addFeeds(podkeep.app, user.id, ["https://between.example/"]);
   });
   await Promise.all([
@@ -275,7 +262,7 @@ test("what an app removes while it has no response to a large upload stays remov
   const { actor, client } = deviceOf(user, "phone");
   const [last = ""] = urls("new").slice(-1);
   let removed: Promise<unknown> | undefined;
-  const givesUp = beforeWrites((write) => {
+  const givesUp = beforeWrites(podkeep.app, (write) => {
     if (write === 2) removed = uploadFeedChanges(podkeep.app, actor, client, { add: [], remove: [last] });
   });
   await uploadFeedChanges(givesUp, actor, client, { add: urls("new"), remove: [] });
@@ -287,7 +274,7 @@ test("a large list that an app uploads while the one before is on its way lacks 
   const user = await podkeep.user();
   const { actor, client } = deviceOf(user, "phone");
   let later: Promise<unknown> | undefined;
-  const givesUp = beforeWrites((write) => {
+  const givesUp = beforeWrites(podkeep.app, (write) => {
     if (write === 2) later = uploadFeedList(podkeep.app, actor, client, urls("new").slice(0, -1));
   });
   await uploadFeedList(givesUp, actor, client, urls("new"));
@@ -303,7 +290,7 @@ test("a device's upload does not wait for all of another user's large one", asyn
     done.push(what);
   };
   let small: Promise<unknown> | undefined;
-  const between = beforeWrites((write) => {
+  const between = beforeWrites(podkeep.app, (write) => {
     if (write === 2) small = upload(other, urls("other", 1), podkeep.app, "small");
   });
   await upload(phone, urls("new"), between, "large");
@@ -330,7 +317,7 @@ test.each([
   const { actor, client } = deviceOf(user, "phone");
   await uploadFeedChanges(podkeep.app, actor, client, { add: had, remove: [] });
   const [last = ""] = add.slice(-1);
-  const givesUp = beforeWrites(async (write) => {
+  const givesUp = beforeWrites(podkeep.app, async (write) => {
     if (write === at) await second.uploadFeedChanges(podkeep.app, actor, client, { add: [], remove: [last] });
   });
   await uploadFeedChanges(givesUp, actor, client, { add, remove: [] });
@@ -361,7 +348,7 @@ test.each<[string, (user: TestUser, phone: Device) => Promise<unknown>]>([
   const user = await podkeep.user();
   const phone = deviceOf(user, "phone");
   await get(phone, 0);
-  const forgets = beforeWrites(async (write) => {
+  const forgets = beforeWrites(podkeep.app, async (write) => {
     if (write === 3) await forget(user, phone);
   });
   await uploadFeedChanges(forgets, phone.actor, phone.client, { add: urls("new"), remove: [] });
@@ -373,7 +360,7 @@ test.each<[string, (user: TestUser, phone: Device) => Promise<unknown>]>([
 test("of a user who is deleted between parts, nothing is left", async () => {
   for (const [what, request] of Object.entries(REQUESTS)) {
     const user = await podkeep.user();
-    const deletes = beforeWrites(async (write) => {
+    const deletes = beforeWrites(podkeep.app, async (write) => {
       if (write === 3) await deleteUser(podkeep.app, user.name);
     });
     const sent = request(deletes, user).then(
@@ -398,7 +385,7 @@ test("a large upload brings nothing back that another app removed while it was o
   podkeep.clock.advance(5000);
   await uploadFeedChanges(podkeep.app, laptop.actor, laptop.client, { add: [], remove: urls("new").slice(1) });
   const [left] = (await user.changes("", 500)).filter((item) => item.is_subscribed);
-  const between = beforeWrites(async (write) => {
+  const between = beforeWrites(podkeep.app, async (write) => {
     if (write === 3) await user.request("PATCH", `/subscriptions/${left.guid}`, { is_subscribed: false });
   });
   // AntennaPod echoes what it received.
