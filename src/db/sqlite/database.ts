@@ -16,12 +16,12 @@ import { isServed, lockDirectory } from "./directory-lock.ts";
 import { adviseOnRights } from "./directory-owner.ts";
 import { damaged, isDamage, prepareFile, refuseDamaged, sizeOf } from "./file.ts";
 import { reasonIn } from "./file-system.ts";
-import { GroupWriter } from "./group-commit.ts";
+import { type GroupOptions, GroupWriter } from "./group-commit.ts";
 import { refuseLost, requireBackups } from "./lost.ts";
 import { OpenFiles } from "./open-files.ts";
 import { choosePageSize, removeJournal } from "./page-size.ts";
 import { removeLeftovers } from "./replacement.ts";
-import { retryWhileBusy } from "./retry-busy.ts";
+import { LONGEST_PAUSE, retryWhileBusy } from "./retry-busy.ts";
 import { Snapshot } from "./snapshot.ts";
 import { keepStatistics } from "./statistics.ts";
 import { isPending, type UpgradeOptions, upgradeFile } from "./upgrade.ts";
@@ -53,8 +53,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     refuseLost(file, options.backup_dir);
     prepareFile(file);
     if (use === "server" && options.backup_dir !== null) removeLeftovers(file);
+    const isBesideServer = use !== "server" && isServed(dirname(file));
     // A server has looked at the log that it uses.
-    const damagedLog = use === "server" || !isServed(dirname(file)) ? keepDamagedLog(file) : null;
+    const damagedLog = isBesideServer ? null : keepDamagedLog(file);
     if (damagedLog !== null) options.logDamaged?.(damagedLog);
     const checkpoints = [`wal_autocheckpoint = ${LONGEST_LOG}`, `journal_size_limit = ${KEPT_LOG}`];
     // Pages as they were before a statement, for the case that it fails, would be written to a temporary file.
@@ -74,7 +75,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     const readers = [await open("query_only = on", cache), await open("query_only = on", cache)];
     // Opens the log, and creates it if it is missing.
     for (const reader of readers) await retry(() => reader.run("select count(*) from sqlite_schema"));
-    return new SqliteDatabase(writer, readers, kysely, options, unlock);
+    // One that waits for the file looks every few milliseconds.
+    const rest = isBesideServer ? 2 * LONGEST_PAUSE : 0;
+    return new SqliteDatabase(writer, readers, kysely, { ...options, rest }, unlock);
   } catch (error) {
     for (const connection of opened) connection.close();
     // Before it is unlocked: a restore must not replace the file while this looks at it again.
@@ -136,7 +139,7 @@ class SqliteDatabase implements Database {
     private readonly writer: SqliteConnection,
     readers: SqliteConnection[],
     private readonly kysely: Kysely<Schema>,
-    private readonly options: SqliteOptions,
+    private readonly options: SqliteOptions & Pick<GroupOptions, "rest">,
     private readonly unlock: () => void,
   ) {
     this.#files = new OpenFiles(options.file);
@@ -144,6 +147,7 @@ class SqliteDatabase implements Database {
     this.#snapshots = readers.map((reader) => new Snapshot(reader));
     this.#group = new GroupWriter(writer, {
       busy_timeout: options.busy_timeout,
+      rest: options.rest,
       // A look takes 25 µs here, after a turn without work. One after the commit finds out the same.
       refuse: () => {
         if (this.#isLost) this.#refuseLost();

@@ -5,9 +5,11 @@ import { LONGEST_TURN, nextTurn, takeTurns } from "../../turns.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
 
-interface GroupOptions {
+export interface GroupOptions {
   /** Milliseconds to wait for another process that writes. */
   busy_timeout: number;
+  /** Milliseconds for which each group leaves the file to another process. */
+  rest: number;
   /** Called before each group. @throws if it is known that it would be lost */
   refuse(): void;
   /** Called after each commit, before it is acknowledged. @throws if it is lost */
@@ -53,6 +55,8 @@ export class GroupWriter {
   /** How many of a user's last jobs took longer than a turn, as the parts of a large request do. */
   readonly #long = new Map<number | undefined, number>();
   #loop: Promise<void> | null = null;
+  /** When the last group ended. */
+  #ended = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly connection: SqliteConnection,
@@ -82,6 +86,8 @@ export class GroupWriter {
     let isUndone = false;
     do {
       await (isUndone ? giveTurn() : nextTurn());
+      const rest = this.#ended + this.options.rest - performance.now();
+      if (rest > 0) await Bun.sleep(rest);
       isUndone = await this.#runGroup();
     } while (this.#queue.length > 0);
     this.#loop = null;
@@ -222,5 +228,6 @@ export class GroupWriter {
       job.waited = true;
     });
     this.options.ended();
+    this.#ended = performance.now();
   }
 }

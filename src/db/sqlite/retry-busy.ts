@@ -2,8 +2,8 @@
 import { codeOf, unavailableNow } from "../../errors.ts";
 import { suspect } from "./file-system.ts";
 
-/** Longest pause between two attempts, in milliseconds. */
-const LONGEST_PAUSE = 20;
+/** Longest pause between two attempts, in milliseconds. Commands leave the file free for longer between two writes. */
+export const LONGEST_PAUSE = 4;
 
 /**
  * Runs `act` until the file isn't locked, and gives its result.

@@ -1,11 +1,16 @@
 // The embedded engine: first use, snapshots, group commit, other processes on the file.
 
+import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { openApp } from "../../../src/app.ts";
+import { readConfig } from "../../../src/config/settings.ts";
+import { LONGEST_PAUSE } from "../../../src/db/sqlite/retry-busy.ts";
 import type { Tx } from "../../../src/db/statement.ts";
 import { countUsers, insertUser } from "../../../src/store/users.ts";
 import { LONGEST_TURN, nextTurn } from "../../../src/turns.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile, lockFile, runSql } from "../../support/database.ts";
+import { install } from "../../support/start-server.ts";
 import { countTurns } from "../../support/turns.ts";
 
 let server: TestApp;
@@ -287,6 +292,39 @@ test("another connection of this process writes as soon as a write that takes so
   await server.sql(`update users set clock = clock + 1 where id = ${id}`);
   expect(ended).toBe(true);
   await write;
+});
+
+test("a command beside a server leaves it the file between its writes, for as long as the server takes to look", async () => {
+  const podkeep = install();
+  await podkeep.user("ann");
+  const { end } = await podkeep.serve();
+  const command = await openApp(readConfig({ data_dir: podkeep.data }, {}).config);
+  using other = new Database(podkeep.database);
+  let writes = 0;
+  const written = new Set<number>();
+  const write = async () => {
+    while (writes < 20) {
+      await command.database.write(async (tx) => {
+        await tx.execute({ sql: "update users set clock = clock", parameters: [] });
+        await Bun.sleep(10);
+      });
+      writes++;
+    }
+  };
+  const look = async () => {
+    while (writes < 20) {
+      try {
+        other.run("begin immediate");
+        other.run("rollback");
+        written.add(writes);
+      } catch {}
+      await Bun.sleep(LONGEST_PAUSE);
+    }
+  };
+  await Promise.all([write(), look()]);
+  expect(written.size).toBeGreaterThanOrEqual(19);
+  await command.close();
+  await end("SIGTERM");
 });
 
 test("while another program locks the file, reads work and writes are 503 with Retry-After", async () => {
