@@ -15,6 +15,7 @@ import { deleteUser } from "../../src/services/user-deletion.ts";
 import { createUser, listUsers, renameUser, requireUser } from "../../src/services/users.ts";
 import { ADDRESS_SETTINGS, addSettings } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
+import { workInterruptibly } from "../terminal/interruption.ts";
 import { formatPast, formatTime, layPairs, layTable, printResult, requireOutput, toDay } from "../terminal/output.ts";
 import { addPasswordOptions, type PasswordOptions, readPassword } from "../terminal/password.ts";
 import { withApp, withUser } from "../with-app.ts";
@@ -229,7 +230,8 @@ async function remove(name: string, { yes }: { yes?: boolean }, command: Command
   const user = await withApp(command, async (app) => {
     const found = await requireUser(app, name);
     await confirm(`Delete ${found.name} with all tokens and subscriptions?`, yes);
-    await deleteUser(app, found.name);
+    const state = () => "A part may be deleted: run it again for the rest";
+    await workInterruptibly(command, state, () => deleteUser(app, found.name));
     return found.name;
   });
   await printResult(command, { name: user, deleted: true }, () => `Deleted user ${user}`);

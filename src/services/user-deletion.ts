@@ -1,17 +1,33 @@
-// Deletes a user.
+// Deletes a user: one who has much in parts, so that others wait for a part only.
 import { deleteOwnLookups } from "../store/feed-lookups.ts";
-import { deleteUserRows } from "../store/transfer.ts";
+import { deleteTokens } from "../store/tokens.ts";
+import { deletePartOfUser, deleteUserRows } from "../store/transfer.ts";
 import { lockUser } from "../store/users.ts";
 import type { Context } from "./context.ts";
+import { replacePassword } from "./passwords.ts";
 import { requireUser } from "./users.ts";
 
-/** Deletes a user with everything that belongs to the user. @throws DomainError "not_found" */
+/**
+ * Deletes a user with everything that belongs to the user. If it is interrupted, the user can't sign in any more, and the
+ * next one deletes the rest.
+ * @throws DomainError "not_found"
+ */
 export async function deleteUser(context: Context, name: string): Promise<void> {
   const { id } = await requireUser(context, name);
-  await context.database.write(async (tx) => {
+  while (!(await deletePart(context, id)));
+}
+
+/** @returns whether nothing is left */
+function deletePart({ database, clock }: Context, user_id: number): Promise<boolean> {
+  return database.write(async (tx) => {
     // A sync by another process ends first: what it inserts must be deleted too.
-    await lockUser(tx, { user_id: id });
-    await deleteOwnLookups(tx, { user_id: id });
-    await deleteUserRows(tx, { user_id: id });
-  }, id);
+    await lockUser(tx, { user_id });
+    // No app may take what is left for the whole list.
+    await replacePassword(tx, { user_id, password_hash: null, password_changed_at: clock.now() });
+    await deleteTokens(tx, { user_id });
+    if (await deletePartOfUser(tx, { user_id })) return false;
+    await deleteOwnLookups(tx, { user_id });
+    await deleteUserRows(tx, { user_id });
+    return true;
+  }, user_id);
 }

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { deleteAllButOneAnd, insertRow } from "./rows.ts";
+import { deleteAllButOneAnd, deleteRowsOf, insertRow } from "./rows.ts";
 
 const found = ["id", "user_id", "hash", "label", "scope", "expires_at", "last_used_at", "revoked_at"] as const;
 
@@ -86,5 +86,8 @@ export const renameToken = statement((db, p: Owner & { id: string; label: string
     .where("revoked_at", "is", null)
     .returning("id"),
 );
+
+/** Deletes all tokens of a user. */
+export const deleteTokens = deleteRowsOf("tokens");
 
 export const deleteToken = statement((db, p: { id: string }) => db.deleteFrom("tokens").where("id", "=", p.id));

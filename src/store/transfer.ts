@@ -64,6 +64,39 @@ export async function deleteUserRows(tx: Tx, owner: Owner): Promise<void> {
   for (const run of deletes) await run(tx, owner);
 }
 
+/** Rows that are deleted at a time, of a table where a user has as many. */
+const PART = 1000;
+
+/** Deletes the first rows of a user in a table, if there are as many as a part has. @returns whether there were */
+function deletePartIn({ name, owner, key }: OwnedTable) {
+  const rest = key.filter((column) => column !== owner);
+  const rows = (p: Owner) => sql`from ${sql.table(name)} where ${sql.ref(owner)} = ${p.user_id}`;
+  const findEnd = statement(
+    (_, p: Owner) =>
+      sql<Row>`select ${refs(rest)} ${rows(p)} order by ${refs(key)} limit 1 offset ${sql.lit(PART - 1)}`,
+  );
+  const deleteUntil = statement(
+    (_, p: Owner & Row) =>
+      sql<never>`delete ${rows(p)} and (${refs(rest)}) <= (${sql.join(rest.map((one) => p[one]))})`,
+  );
+  return async (tx: Tx, of: Owner) => {
+    const [end] = await findEnd(tx, of);
+    if (end) await deleteUntil(tx, { ...end, ...of });
+    return end !== undefined;
+  };
+}
+
+const deletesOfParts = owned
+  .toReversed()
+  .filter(({ owner, key }) => key[0] === owner && key.length > 1)
+  .map(deletePartIn);
+
+/** Deletes a part of what belongs to a user who has much. @returns whether there was one */
+export async function deletePartOfUser(tx: Tx, owner: Owner): Promise<boolean> {
+  for (const run of deletesOfParts) if (await run(tx, owner)) return true;
+  return false;
+}
+
 const migrations = sql.table(MIGRATION_TABLE);
 
 /** Marks the database as filled by a copy. */

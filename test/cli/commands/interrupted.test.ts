@@ -58,6 +58,15 @@ test.skipIf(!isLinux).each([
   expect(await subscriptions()).toBe(1);
 });
 
+test.skipIf(!isLinux)("user delete says after Ctrl-C that a part may be deleted, and does the rest", async () => {
+  const args = ["user", "delete", "ann", "--yes"];
+  const { code, shown } = await interruptWaiting(args, join(podkeep.data, "podkeep.db"));
+  const said = "error: Interrupted. A part may be deleted: run it again for the rest\r\n";
+  expect([code, shown]).toEqual([130, expect.stringContaining(said)]);
+  expect((await podkeep.run(args)).code).toBe(0);
+  expect((await podkeep.run(["user", "list", "--json"])).json).toEqual([]);
+});
+
 test("import says after Ctrl-C that nothing was changed while it reads another server", async () => {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   const server = Bun.serve({

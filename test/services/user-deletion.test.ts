@@ -1,0 +1,72 @@
+// Deleting a user who has much: others don't wait for the whole, and what is cut off is completed by a repetition.
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { tables } from "../../src/db/tables.ts";
+import { DomainError } from "../../src/errors.ts";
+import { deleteUser } from "../../src/services/user-deletion.ts";
+import { openTestApp, type TestApp } from "../support/app.ts";
+import { beforeWrites } from "../support/before-writes.ts";
+import { addFeeds } from "../support/feeds.ts";
+import { PATIENCE } from "../support/patience.ts";
+
+setDefaultTimeout(PATIENCE);
+
+let podkeep: TestApp;
+beforeAll(async () => {
+  podkeep = await openTestApp();
+});
+afterAll(() => podkeep.close());
+
+/** Rows of a user, by table. */
+async function rowsOf(id: number): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const [table, { owner }] of Object.entries(tables)) {
+    const [row] = owner ? await podkeep.sql(`select count(*) as count from ${table} where ${owner} = ${id}`) : [];
+    if (Number(row?.["count"] ?? 0) > 0) counts[table] = Number(row?.["count"]);
+  }
+  return counts;
+}
+
+/** A user of 2,500 podcasts. */
+async function createLarge(name: string) {
+  const user = await podkeep.user(name);
+  await addFeeds(
+    podkeep.app,
+    user.id,
+    Array.from({ length: 2500 }, (_, n) => `https://a.example/${n}`),
+  );
+  return user;
+}
+
+test("while a user who has much is deleted, others write between the parts, and the user can't sign in", async () => {
+  const [large, other] = [await createLarge("large"), await podkeep.user("other")];
+  const statuses: number[] = [];
+  const context = beforeWrites(podkeep.app, async (write) => {
+    if (write === 1) return;
+    await other.add(`https://${write}.example/`);
+    statuses.push((await large.request("GET", "/subscriptions")).status);
+  });
+  await deleteUser(context, large.name);
+  expect(statuses.length).toBeGreaterThan(4);
+  expect(new Set(statuses)).toEqual(new Set([401]));
+  expect(await rowsOf(large.id)).toEqual({});
+  expect((await other.changes()).length).toBe(statuses.length);
+});
+
+test("a deletion of a user that is cut off anywhere is completed by the next one, and nobody can be that user until then", async () => {
+  const large = await createLarge("large");
+  const before = await rowsOf(large.id);
+  for (let done = 1; ; done++) {
+    const context = beforeWrites(podkeep.app, (write) => {
+      if (write === 2) throw new DomainError("unavailable", "cut off");
+    });
+    const isDeleted = await deleteUser(context, large.name).then(
+      () => true,
+      () => false,
+    );
+    if (isDeleted) break;
+    expect(await rowsOf(large.id)).toMatchObject({ users: 1 });
+    expect((await large.request("GET", "/subscriptions")).status).toBe(401);
+    if (done === 1) expect(await rowsOf(large.id)).not.toEqual(before);
+  }
+  expect(await rowsOf(large.id)).toEqual({});
+});
