@@ -115,6 +115,15 @@ export function bulkStatement<P extends Values, Row extends Values, R>(
   };
 }
 
+/** Rows of the largest piece of a bulk statement. */
+const LARGEST = LARGER[0] ?? 1;
+
+/** Fills rows up with some that find nothing, so that a bulk statement is one for each LARGEST, and not many for the rest. */
+export const fillUp = <Row>(rows: readonly Row[], nothing: Row): Row[] => [
+  ...rows,
+  ...Array.from({ length: (LARGEST - (rows.length % LARGEST)) % LARGEST }, () => nothing),
+];
+
 /**
  * A LIMIT whose value no engine plans with. SQLite would prepare the statement at each execution; beside ORDER BY it does
  * so with the value of an `=`, but not with `in [value]`. PostgreSQL, which expects few rows of a user before it has

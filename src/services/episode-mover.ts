@@ -1,9 +1,11 @@
 // The worker that moves episodes in parts, because one change left many.
+
+import { fillUp, type Tx } from "../db/statement.ts";
 import { isRefusal, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { anyMoves, deleteMoves, listMoves, listWaiting } from "../store/episode-moves.ts";
-import { listPodcastsBetween } from "../store/episodes.ts";
-import { columnOf } from "../store/rows.ts";
+import { anyMoves, deleteMoves, findMoves, findWaiting, listMoved } from "../store/episode-moves.ts";
+import { listPodcastsBetween, listPodcastsIn } from "../store/episodes.ts";
+import { columnOf, rowsOf } from "../store/rows.ts";
 import { nextTurn } from "../turns.ts";
 import { type Actor, actAsWorker } from "./actor.ts";
 import { BackgroundWorker } from "./background-worker.ts";
@@ -11,10 +13,12 @@ import type { Context } from "./context.ts";
 import { haveWaiting, moveEpisodes } from "./episode-moves.ts";
 import { transact, type UserTx } from "./transact.ts";
 
-/** Users of whom a part is moved in turn, each in its own step: a stop waits for one. */
-const USERS = 64;
+/** Moves of a change that are few: those of one part of an upload. */
+const FEW = 128;
 /** Episodes that are looked at for those of one transaction. */
 const LOOKED_AT = 2048;
+
+type Waiting = Awaited<ReturnType<typeof findWaiting>>[number];
 
 /** How far the moves of a change have come. It is not stored: from the beginning, they find nothing left to do. */
 interface Place {
@@ -34,11 +38,20 @@ export function createEpisodeMover(context: Context, log: Logger): BackgroundWor
   /** The user of whom a part was moved last. */
   let last = 0;
 
+  /** The next user after the last one whose moves wait, and have not failed. */
+  async function findNext(): Promise<Waiting | undefined> {
+    for (const start of [last, 0]) {
+      let [one] = await database.read((tx) => findWaiting(tx, { after: start }));
+      while (one && failed.has(one.user_id)) {
+        const { user_id: after } = one;
+        [one] = await database.read((tx) => findWaiting(tx, { after }));
+      }
+      if (one) return one;
+    }
+  }
+
   async function step(): Promise<boolean> {
-    const waiting = await database.read((tx) => listWaiting(tx, { limit: USERS }));
-    for (const user_id of places.keys()) if (!waiting.some((one) => one.user_id === user_id)) places.delete(user_id);
-    const ready = waiting.filter(({ user_id }) => !failed.has(user_id));
-    const one = ready.find(({ user_id }) => user_id > last) ?? ready[0];
+    const one = await findNext();
     if (!one) {
       failed.clear();
       return false;
@@ -47,7 +60,9 @@ export function createEpisodeMover(context: Context, log: Logger): BackgroundWor
     last = user_id;
     await nextTurn();
     try {
-      places.set(user_id, await movePart(context, one, places.get(user_id)));
+      const place = await movePart(context, one, places.get(user_id));
+      if (place) places.set(user_id, place);
+      else places.delete(user_id);
     } catch (error) {
       failed.add(user_id);
       log.error({ user_id, reason: messageOf(error) }, "episodes can't be moved");
@@ -96,38 +111,63 @@ async function moveAll(context: Context, user_id: number): Promise<void> {
   for (;;) {
     const [first] = await context.database.read((tx) => anyMoves(tx, { user_id }));
     if (!first) return;
-    place = await movePart(context, { user_id, ...first }, place);
+    place = await movePart(context, first, place);
     await nextTurn();
   }
 }
 
-/** @param known how far the user's moves had come, maybe those of an earlier change @returns how far they have come then */
+/**
+ * @param known how far the user's moves had come, maybe those of an earlier change
+ * @returns how far these have come; undefined if they are done
+ */
 async function movePart(
   context: Context,
-  { user_id, batch }: { user_id: number; batch: number },
+  { user_id, batch, until, last_episode }: Waiting,
   known: Place | undefined,
-): Promise<Place> {
+): Promise<Place | undefined> {
   const place = known?.batch === batch ? known : { batch, named: true, episode: 0 };
   const { named, episode: after } = place;
-  const { moves, ids, to } = await context.database.read(async (tx) => {
-    const moves = await listMoves(tx, { user_id, batch });
-    const podcasts = new Set(columnOf(moves, "podcast"));
-    const end = Math.min(after + LOOKED_AT, moves[0]?.last_episode ?? 0);
-    const found = await listPodcastsBetween(tx, { user_id, after, to: end });
-    const ids = found.filter(({ podcast, guid_key }) => podcasts.has(podcast) && (guid_key !== null) === named);
+  const { ids, to } = await context.database.read(async (tx) => {
+    const looked = await lookAt(tx, { user_id, batch, last_episode }, after);
+    const ids = looked.found.filter(({ guid_key }) => (guid_key !== null) === named);
     const part = ids.slice(0, context.moving.part);
-    return { moves, ids: part, to: (part.length < ids.length ? part.at(-1)?.id : undefined) ?? end };
+    return { ids: part, to: (part.length < ids.length ? part.at(-1)?.id : undefined) ?? looked.to };
   });
-  const [first] = moves;
-  const isEnd = !first || to >= first.last_episode;
+  const isEnd = to >= last_episode;
   const isLast = isEnd && !named;
-  if (first && (ids.length > 0 || isLast)) {
+  if (ids.length > 0 || isLast) {
     const isDone = await transact(context, actAsWorker(user_id), async (user) => {
-      if (!(await moveEpisodes(user, batch, ids))) return false;
+      if (!(await moveEpisodes(user, { batch, until }, ids))) return false;
       if (isLast) await deleteMoves(user.tx, { user_id, batch });
       return true;
     });
     if (!isDone) return place;
   }
-  return { batch, named: named && !isEnd, episode: isEnd ? 0 : to };
+  return isLast ? undefined : { batch, named: named && !isEnd, episode: isEnd ? 0 : to };
+}
+
+/**
+ * Finds the episodes that a change moves: all of them if they are few, else those among the next ids.
+ * @returns them in the order of their ids, and up to which id they are complete
+ */
+async function lookAt(tx: Tx, { user_id, batch, last_episode }: Omit<Waiting, "until">, after: number) {
+  const few = await listFew(tx, { user_id, batch });
+  if (few) {
+    const found = few.filter(({ id }) => id > after && id <= last_episode);
+    return { found: found.sort((one, other) => one.id - other.id), to: last_episode };
+  }
+  const to = Math.min(after + LOOKED_AT, last_episode);
+  const all = await listPodcastsBetween(tx, { user_id, after, to });
+  const moves = await findMoves(tx, { user_id, batch }, rowsOf("podcast", columnOf(all, "podcast")));
+  const podcasts = new Set(columnOf(moves, "podcast"));
+  return { found: all.filter(({ podcast }) => podcasts.has(podcast)), to };
+}
+
+/** All episodes that a change moves; null if they, or their podcasts, are more than a few. */
+async function listFew(tx: Tx, { user_id, batch }: { user_id: number; batch: number }) {
+  const moved = await listMoved(tx, { user_id, batch, limit: FEW + 1 });
+  if (moved.length > FEW) return null;
+  const podcasts = rowsOf("podcast", columnOf(moved, "podcast"));
+  const found = await listPodcastsIn(tx, { user_id, limit: LOOKED_AT }, fillUp(podcasts, { podcast: 0 }));
+  return found.length < LOOKED_AT ? found : null;
 }

@@ -13,8 +13,9 @@ import {
   anyMoves,
   deleteArriving,
   deleteRenewals,
+  findMoves,
   insertMoves,
-  listMoves,
+  listTargets,
   retargetMoves,
 } from "../store/episode-moves.ts";
 import { countEpisodesIn, deleteEpisodes, findEpisodesById, listEpisodesOf, listIdsOf } from "../store/episodes.ts";
@@ -66,28 +67,46 @@ export async function followPodcasts(
   );
   // Most that enter the list are new.
   if (rows.length === 0 && leaving.length === 0 && renewed.size === 0) return;
-  if (rows.length >= user.moving.many || (await areMany(user, renewed))) {
-    return queueMoves(user, [...moves, ...[...renewed].map(renewalOf)]);
+  const resent = await findRenewable(user, renewed);
+  if (resent.areMany || rows.length >= user.moving.many) {
+    // Nothing can enter from the others: uploads wait until all is moved.
+    const left = await countEpisodes(user, columnOf(entering, "podcast"));
+    const having = entering.filter(({ podcast }) => left.has(podcast));
+    return queueMoves(user, [...having, ...leaving, ...resent.podcasts.map(renewalOf)]);
   }
   const { set, taken } = await takeEpisodes(user, readEpisodes(rows), moves);
   await saveEpisodeSet(user, set);
-  for (const { podcast } of taken) renewed.add(podcast);
-  await renewPodcasts(user, [...renewed]);
+  await renewPodcasts(user, new Set([...resent.podcasts, ...columnOf(taken, "podcast")]));
 }
-
-/** Whether podcasts have many episodes, or others of the user wait to be moved: all moves keep their order. */
-const areMany = async (user: UserTx, podcasts: Iterable<number>) =>
-  (await haveWaiting(user)) || (await haveMany(user, podcasts));
 
 /** Whether moves of the user wait. */
 export const haveWaiting = async ({ tx, user_id }: UserTx) => (await anyMoves(tx, { user_id })).length > 0;
 
-async function haveMany({ tx, user_id, moving: { many } }: UserTx, podcasts: Iterable<number>): Promise<boolean> {
-  const counted = await countEpisodesIn(tx, { user_id, most: many }, rowsOf("podcast", podcasts));
-  return counted.reduce((sum, { count }) => sum + Number(count), 0) >= many;
+/**
+ * Of these podcasts, those with episodes, now or once what waits is moved; and whether these are many, or others of the
+ * user wait to be moved: all moves keep their order.
+ */
+async function findRenewable(user: UserTx, podcasts: Set<number>): Promise<{ podcasts: number[]; areMany: boolean }> {
+  const counts = await countEpisodes(user, podcasts);
+  const areWaiting = await haveWaiting(user);
+  const targets = areWaiting ? await listTargets(user.tx, user) : [];
+  const arriving = new Set(columnOf(targets, "target"));
+  return {
+    podcasts: [...podcasts].filter((podcast) => counts.has(podcast) || arriving.has(podcast)),
+    areMany: areWaiting || counts.values().reduce((sum, count) => sum + count, 0) >= user.moving.many,
+  };
+}
+
+/** How many episodes podcasts have, those that have any. */
+async function countEpisodes({ tx, user_id, moving }: UserTx, podcasts: Iterable<number>) {
+  const counted = await countEpisodesIn(tx, { user_id, most: moving.many }, rowsOf("podcast", podcasts));
+  return new Map(
+    counted.map(({ podcast, count }) => [podcast, Number(count)] as const).filter(([, count]) => count > 0),
+  );
 }
 
 async function queueMoves(user: UserTx, moves: Move[]): Promise<void> {
+  if (moves.length === 0) return;
   const { tx, user_id } = user;
   const until = user.clock();
   const queued = new Map<string, Move>();
@@ -95,7 +114,7 @@ async function queueMoves(user: UserTx, moves: Move[]): Promise<void> {
     const key = `${move.podcast} ${move.feed}`;
     if (!queued.has(key)) queued.set(key, move);
   }
-  const whole = moves.filter(({ feed }) => feed === "");
+  const whole = [...queued.values()].filter(({ feed }) => feed === "");
   const merged = whole.flatMap(({ podcast: from, target: into, feed_url }) =>
     into !== null && into !== from ? { from, into, feed_url } : [],
   );
@@ -134,14 +153,18 @@ async function takeEpisodes(user: UserTx, episodes: Episode[], moves: Move[]) {
  * @returns whether it is done; if not, it deleted plays of episodes that have more, and nothing else
  * @param ids of episodes whose podcasts had moves
  */
-export async function moveEpisodes(user: UserTx, batch: number, ids: { id: number }[]): Promise<boolean> {
+export async function moveEpisodes(
+  user: UserTx,
+  { batch, until }: { batch: number; until: number },
+  ids: { id: number }[],
+): Promise<boolean> {
   const { tx, user_id } = user;
+  const found = readEpisodes(await findEpisodesById(tx, { user_id }, ids));
   // Other changes, and another server, may have changed them since the episodes were looked for.
-  const moves = await listMoves(tx, { user_id, batch });
+  const moves = await findMoves(tx, { user_id, batch }, rowsOf("podcast", columnOf(found, "podcast")));
   const movesOf = Map.groupBy(moves, ({ podcast }) => podcast);
   const does = ({ podcast }: Episode, what: (move: Move) => boolean) => movesOf.get(podcast)?.some(what) === true;
   const isDeleted = (episode: Episode) => does(episode, ({ target }) => target === null);
-  const found = readEpisodes(await findEpisodesById(tx, { user_id }, ids));
   const gone = found.filter(isDeleted);
   const places = await listPlacesOf(tx, { user_id, limit: PLAYS.part }, gone);
   if (places.length >= PLAYS.part) {
@@ -153,7 +176,7 @@ export async function moveEpisodes(user: UserTx, batch: number, ids: { id: numbe
   const renewed = kept.filter((episode) => does(episode, isRenewal));
   const { set, taken } = await takeEpisodes(user, kept, moves);
   const told = new Set([...taken, ...renewed.map((one) => set.present(one))]);
-  set.renew(told, moves[0]?.until ?? 0, user.nextTimestamp);
+  set.renew(told, until, user.nextTimestamp);
   await saveEpisodeSet(user, set);
   return true;
 }
@@ -162,9 +185,10 @@ export async function moveEpisodes(user: UserTx, batch: number, ids: { id: numbe
 const RENEWED = 16;
 
 /** Makes every device receive all actions on the podcasts' episodes again. */
-async function renewPodcasts({ tx, user_id, clock, moveClock }: UserTx, podcasts: number[]): Promise<void> {
-  for (let start = 0; start < podcasts.length; start += RENEWED) {
-    const piece = rowsOf("podcast", podcasts.slice(start, start + RENEWED));
+async function renewPodcasts({ tx, user_id, clock, moveClock }: UserTx, podcasts: Set<number>): Promise<void> {
+  const wanted = rowsOf("podcast", podcasts);
+  for (let start = 0; start < wanted.length; start += RENEWED) {
+    const piece = wanted.slice(start, start + RENEWED);
     // Of fewer than 16, the statements are several, and none may give a timestamp twice.
     for (const rows of piece.length === RENEWED ? [piece] : piece.map((row) => [row])) {
       await renewActions(tx, { user_id, after: clock() }, rows);
@@ -188,8 +212,9 @@ export async function renewForClient(
   const passed = cursor ? feeds.filter(({ changed }) => changed <= endOf(cursor.given)) : [];
   const podcasts = new Set(columnOf(await findFeeds(tx, { user_id }, passed), "subscription"));
   if (podcasts.size === 0) return;
-  if (await areMany(user, podcasts)) await queueMoves(user, [...podcasts].map(renewalOf));
-  else await renewPodcasts(user, [...podcasts]);
+  const resent = await findRenewable(user, podcasts);
+  if (resent.areMany) await queueMoves(user, resent.podcasts.map(renewalOf));
+  else await renewPodcasts(user, new Set(resent.podcasts));
 }
 
 /** Deletes all that is known of a subscription's episodes. */

@@ -1,8 +1,10 @@
 // Uploads of episode actions: which episodes they name, and what they change.
+
+import { fillUp } from "../db/statement.ts";
 import { type Arrival, type EpisodeAction, understandAction } from "../domain/episode-actions.ts";
 import { EpisodeSet, isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../domain/episode-set.ts";
 import { asksForAll, endOf, givenToUnknown, playsKnownUntil } from "../domain/sync-window.ts";
-import { findPodcastsByUrl } from "../store/episodes.ts";
+import { findPodcastsByUrl, findPodcastsOfAllByUrl } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { columnOf, rowsOf } from "../store/rows.ts";
 import { nextTurn } from "../turns.ts";
@@ -33,8 +35,7 @@ export async function uploadActions(
   const now = context.clock.now();
   const meant: MeantFeeds = { client, hashes: new Map() };
   let upload: Upload | undefined;
-  let start = 0;
-  do {
+  for (let start = 0; !upload || start < sent.length; start += BATCH) {
     if (start > 0) await nextTurn();
     const batch = sent.slice(start, start + BATCH);
     upload = await transactAfterMoves(context, actor, async (user) => {
@@ -47,10 +48,9 @@ export async function uploadActions(
       await keepPlays(user, client, added.arrived, arrival, context);
       const clock = user.clock();
       if (!upload) await begun.cursor.noteUpload(user, now, clock > arrival.clock);
-      return { ...begun, taken: added.taken, clock };
+      return { ...begun, clock };
     });
-    start += upload.taken;
-  } while (start < sent.length);
+  }
   // Not 0: from nothing, an app says again what it calls played, and what its user marks would be taken for that.
   return upload.cursor.last?.given ?? givenToUnknown(upload.clock);
 }
@@ -59,8 +59,7 @@ interface Upload {
   arrival: Omit<Arrival, "stamp">;
   /** As its first transaction read it. */
   cursor: ClientCursor;
-  /** Of the last transaction: how many actions it took, and the user's clock after it. */
-  taken: number;
+  /** The user's clock after the last transaction. */
   clock: number;
 }
 
@@ -83,11 +82,7 @@ async function beginUpload(user: UserTx, client: Client | null, now: number) {
   return { arrival, cursor };
 }
 
-/**
- * Finds what actions change, without saving it.
- * @param set what those before changed, if that was not saved
- * @returns how many are taken: at least one, and the others are for another transaction
- */
+/** Finds what actions change, without saving it. @param set what those before changed, if that was not saved */
 export async function addActions(
   user: UserTx,
   meant: MeantFeeds,
@@ -95,7 +90,7 @@ export async function addActions(
   arrival: Arrival,
   set = new EpisodeSet([], user.nextEpisode),
 ) {
-  const { named, taken } = await loadNamed(user, meant, sent, set);
+  const named = await loadNamed(user, meant, sent, set);
   // An app drops what it has of a URL that the subscription left, so it is sent its own actions on that too.
   const arrived = named.map(({ action, podcast, isLeft }) =>
     set.add(podcast, action, isLeft ? { ...arrival, client: null } : arrival),
@@ -105,13 +100,13 @@ export async function addActions(
     const episode = set.present(one.episode);
     return { ...one, episode, isNew: one.isNew && episode === one.episode };
   });
-  return { set, arrived: present, taken };
+  return { set, arrived: present };
 }
 
 /** What says which episode is meant. */
 type Naming = Pick<EpisodeAction, "feed_url" | "episode_url" | "guid">;
 
-/** Loads the episodes that are named into a set, and finds the podcast of each. @returns `taken` as addActions() does */
+/** Loads the episodes that are named into a set, and finds the podcast of each. */
 export async function loadNamed<Action extends Naming>(
   user: UserTx,
   meant: MeantFeeds,
@@ -119,7 +114,7 @@ export async function loadNamed<Action extends Naming>(
   set: EpisodeSet,
 ) {
   await hashMeant(user, meant, new Set(sent.map(({ feed_url }) => feed_url)));
-  const { named, taken } = await findPodcasts(user, meant, sent);
+  const named = await findPodcasts(user, meant, sent);
   const wanted = named.flatMap(({ action: { guid, episode_url: url }, podcast, waiting }) =>
     [podcast.podcast, ...waiting].map((one) => ({ podcast: one, guid, url })),
   );
@@ -139,11 +134,8 @@ export async function loadNamed<Action extends Naming>(
     set.take(present, podcast);
     set.tellAgain(set.present(present), user.nextTimestamp);
   }
-  return { named, taken };
+  return named;
 }
-
-/** Times that an episode's URL is looked for in a podcast in one transaction: 20 ms. */
-const MOST_LOOKS = 60_000;
 
 /**
  * Finds the podcasts of actions, and leaves out those whose feed URL is not valid. If an episode's URL says which one is
@@ -159,12 +151,9 @@ async function findPodcasts<Action extends Naming>(user: UserTx, { hashes }: Mea
   const rows = await findFeeds(tx, { user_id }, feeds);
   const subscriptions = new Map(rows.map((row) => [row.feed, row.subscription]));
   const left = new Set(rows.filter(({ left_at }) => left_at !== null).map(({ feed: hash }) => hash));
-  const unlisted = valid.filter(({ feed }) => !subscriptions.has(feed));
-  const next = unlisted[Math.ceil(MOST_LOOKS / Math.max(1, user.subscriptions()))];
-  const read = next ? valid.slice(0, valid.indexOf(next)) : valid;
-  const urls = read.flatMap(({ action, feed }) => (subscriptions.has(feed) ? [] : urlKey(action.episode_url)));
-  const others = await findPodcastsByUrl(tx, { user_id }, rowsOf("url_key", urls));
-  const named = read.map(({ action, feed }) => {
+  const urls = valid.flatMap(({ action, feed }) => (subscriptions.has(feed) ? [] : urlKey(action.episode_url)));
+  const others = await findByUrl(user, rowsOf("url_key", urls));
+  return valid.map(({ action, feed }) => {
     const subscription = subscriptions.get(feed) ?? onlyOne(others, action.episode_url);
     const podcast: Podcast =
       subscription === undefined
@@ -173,8 +162,13 @@ async function findPodcasts<Action extends Naming>(user: UserTx, { hashes }: Mea
     const waiting = subscription === undefined || subscriptions.has(feed) ? [] : [waitingPodcast(feed)];
     return { action, podcast, waiting, isLeft: left.has(feed) };
   });
-  return { named, taken: next ? sent.indexOf(next.action) : sent.length };
 }
+
+/** Asks each subscription for each URL, or reads all of the user's episodes, whichever is less. */
+const findByUrl = (user: UserTx, urls: { url_key: number }[]) =>
+  urls.length * user.subscriptions() <= user.episodes()
+    ? findPodcastsByUrl(user.tx, user, urls)
+    : findPodcastsOfAllByUrl(user.tx, user, fillUp(urls, { url_key: -1 }));
 
 /** The one subscription that has an episode of this URL: some apps name another feed, or the episode itself. */
 const onlyOne = (others: { url: string; podcast: number }[], episode_url: string): number | undefined =>

@@ -150,17 +150,15 @@ async function copyActions(context: Context, copy: Copy, { actions, isTimed }: B
     const arrival = arrivalOf(copy, user);
     return { arrival, ...(await addActions(user, meant, actions, arrival, set)) };
   };
-  const { arrived, taken } = dry_run
+  const { arrived } = dry_run
     ? await rehearse(context, actor, (user) => read(user, rehearsed))
     : await transactAfterMoves(context, actor, async (user) => {
-        const { arrival, set, arrived, taken } = await read(user);
+        const { arrival, set, arrived } = await read(user);
         await saveEpisodeSet(user, set);
         if (isTimed) await keepPlays(user, null, arrived, arrival, context);
-        return { arrived, taken };
+        return { arrived };
       });
-  const stored = arrived.filter(({ isStored }) => isStored).length;
-  if (taken === actions.length) return stored;
-  return stored + (await copyActions(context, copy, { actions: actions.slice(taken), isTimed }));
+  return arrived.filter(({ isStored }) => isStored).length;
 }
 
 /** @returns how many are new */
@@ -169,7 +167,7 @@ async function storePlays(context: Context, copy: Copy, plays: Moving["plays"]):
   const client = clientOf(actor);
   const read = async (user: UserTx) => {
     const set = new EpisodeSet([], user.nextEpisode);
-    const { named, taken } = await loadNamed(user, meant, plays, set);
+    const named = await loadNamed(user, meant, plays, set);
     const recognized = named.map(({ action, podcast }) => {
       return { action, episode: set.recognize(podcast.podcast, action.guid, action.episode_url) };
     });
@@ -178,21 +176,18 @@ async function storePlays(context: Context, copy: Copy, plays: Moving["plays"]):
       const { begun_at, sent_at: ended_at, started, position, total } = normalizeAction(action);
       return episode ? { episode: set.present(episode).id, client, begun_at, ended_at, started, position, total } : [];
     });
-    return { set, missing: await findNewPlays(user, found), others: named.length - found.length, taken };
+    return { set, missing: await findNewPlays(user, found), others: named.length - found.length };
   };
-  const { stored, taken } = dry_run
-    ? await rehearse(context, actor, async (user) => {
-        const { missing, others, taken } = await read(user);
-        return { stored: missing.length + others, taken };
-      })
-    : await transactAfterMoves(context, actor, async (user) => {
-        const { set, missing, taken } = await read(user);
-        await saveEpisodeSet(user, set);
-        await copyPlays(user, missing);
-        return { stored: missing.length, taken };
-      });
-  if (taken === plays.length) return stored;
-  return stored + (await storePlays(context, copy, plays.slice(taken)));
+  if (dry_run) {
+    const { missing, others } = await rehearse(context, actor, read);
+    return missing.length + others;
+  }
+  return transactAfterMoves(context, actor, async (user) => {
+    const { set, missing } = await read(user);
+    await saveEpisodeSet(user, set);
+    await copyPlays(user, missing);
+    return missing.length;
+  });
 }
 
 /** The source stands for a client, so that the same is known again. */

@@ -2,7 +2,6 @@
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-import { columnsOf } from "../db/tables.ts";
 import { bigint, columnOf, HIGHEST, insertRows, LOWEST } from "./rows.ts";
 
 export const insertMoves = insertRows("episode_moves", ["user_id", "batch", "until", "last_episode"]);
@@ -17,22 +16,25 @@ export const FEED_URL = sql<string>`coalesce(subscriptions.feed_url, case when e
   where move.user_id = episodes.user_id and move.podcast = episodes.podcast and move.feed = '') end,
   episodes.feed_url)`;
 
-/** Some users with moves that wait, and the first batch of each. */
-export const listWaiting = statement((db, p: { limit: number }) =>
+/** What all moves of a change say. */
+const CHANGE = ["user_id", "batch", "until", "last_episode"] as const;
+
+/** The first change whose moves wait, of the next user after one. */
+export const findWaiting = statement((db, p: { after: number }) =>
   db
     .selectFrom("episode_moves")
-    .select("user_id")
-    .select((row) => row.fn.min<number>("batch").as("batch"))
-    .groupBy("user_id")
+    .select(CHANGE)
+    .where("user_id", ">", p.after)
     .orderBy("user_id")
-    .limit(limitTo(p.limit)),
+    .orderBy("batch")
+    .limit(sql.lit(1)),
 );
 
-/** The first moves that wait of a user. */
+/** The first change of a user whose moves wait. */
 export const anyMoves = statement((db, p: Owner) =>
   db
     .selectFrom("episode_moves")
-    .select("batch")
+    .select(CHANGE)
     .where("user_id", "in", [p.user_id])
     .where("batch", ">=", LOWEST)
     .where("batch", "<=", HIGHEST)
@@ -40,13 +42,30 @@ export const anyMoves = statement((db, p: Owner) =>
     .limit(sql.lit(1)),
 );
 
-/** The moves of one change. */
-export const listMoves = statement((db, p: Owner & { batch: number }) =>
+/** The moves of these podcasts by one change. */
+export const findMoves = bulkStatement((db, p: Owner & { batch: number }, rows: { podcast: number }[]) =>
   db
     .selectFrom("episode_moves")
-    .select(columnsOf("episode_moves"))
+    .select(["podcast", "feed", "target", "feed_url"])
     .where("user_id", "=", p.user_id)
-    .where("batch", "=", p.batch),
+    .where("batch", "=", p.batch)
+    .where("podcast", "in", columnOf(rows, "podcast")),
+);
+
+/** The podcasts that one change moves, the first `limit`. */
+export const listMoved = statement((db, p: Owner & { batch: number; limit: number }) =>
+  db
+    .selectFrom("episode_moves")
+    .select("podcast")
+    .where("user_id", "in", [p.user_id])
+    .where("batch", "=", p.batch)
+    .orderBy("podcast")
+    .limit(limitTo(p.limit)),
+);
+
+/** Where moves that wait lead. */
+export const listTargets = statement((db, p: Owner) =>
+  db.selectFrom("episode_moves").select("target").distinct().where("user_id", "=", p.user_id),
 );
 
 /** Ends the moves of one change. */
@@ -56,13 +75,16 @@ export const deleteMoves = statement((db, p: Owner & { batch: number }) =>
 
 /** Has moves to subscriptions that were merged lead to those that they became part of, as if by way of them. */
 export const retargetMoves = bulkStatement(
-  (_, p: Owner, rows: { from: number; into: number; feed_url: string | null }[]) =>
-    sql<never>`update episode_moves
-      set target = wanted.column2, feed_url = coalesce(episode_moves.feed_url, wanted.column3)
-      from (values ${sql.join(
-        rows.map(({ from, into, feed_url }) => sql`(${bigint(from)}, ${bigint(into)}, cast(${feed_url} as text))`),
-      )}) as wanted
-      where episode_moves.user_id in (${p.user_id}) and episode_moves.target = wanted.column1`,
+  (_, p: Owner, rows: { from: number; into: number; feed_url: string | null }[]) => {
+    const wanted = sql`(values ${sql.join(
+      rows.map(({ from, into, feed_url }) => sql`(${bigint(from)}, ${bigint(into)}, cast(${feed_url} as text))`),
+    )}) as wanted where wanted.column1 = episode_moves.target`;
+    // Reads the user's moves once; joined, each would be compared with each row.
+    return sql<never>`update episode_moves
+      set target = (select wanted.column2 from ${wanted}),
+        feed_url = coalesce(episode_moves.feed_url, (select wanted.column3 from ${wanted}))
+      where user_id in (${p.user_id}) and target in (${sql.join(columnOf(rows, "from"))})`;
+  },
 );
 
 /** Has all deleted that was to move to a subscription, or to be sent again. */

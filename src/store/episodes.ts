@@ -59,13 +59,13 @@ const episodesOf = (db: Kysely<Schema>, p: Owner & { podcast: number }) =>
     .where("episodes.user_id", "=", p.user_id)
     .where("episodes.podcast", "=", p.podcast);
 
-/** How many episodes these podcasts have; of each at most `most` are counted. */
+/** How many episodes each of these podcasts has; at most `most` are counted. */
 export const countEpisodesIn = bulkStatement(
   (_, p: Owner & { most: number }, rows: { podcast: number }[]) =>
-    sql<{ count: number }>`select sum((
+    sql<{ podcast: number; count: number }>`select wanted.column1 as podcast, (
         select count(*) from (
           select 1 from episodes where episodes.user_id in (${p.user_id}) and episodes.podcast = wanted.column1
-          limit ${limitTo(p.most)}) as counted)) as count
+          limit ${limitTo(p.most)}) as counted) as count
       from (values ${numbersOf(rows, ["podcast"])}) as wanted`,
 );
 
@@ -92,6 +92,17 @@ export const listPodcastsBetween = statement((db, p: Owner & { after: number; to
     .orderBy("id"),
 );
 
+/** The same of episodes of these podcasts, at most `limit`, in no order. */
+export const listPodcastsIn = bulkStatement(
+  (_, p: Owner & { limit: number }, rows: { podcast: number }[]) =>
+    sql<Pick<EpisodeTable, "id" | "podcast" | "guid_key">>`
+      select episodes.id, episodes.podcast, episodes.guid_key
+      from (values ${numbersOf(rows, ["podcast"])}) as wanted
+      cross join episodes
+      where episodes.user_id in (${p.user_id}) and episodes.podcast = wanted.column1
+      limit ${limitTo(p.limit)}`,
+);
+
 /** Episodes of these podcasts, at most `limit` rows. */
 export const listEpisodesOf = bulkStatement(
   (_, p: Owner & { limit: number }, rows: { podcast: number }[]) =>
@@ -99,25 +110,39 @@ export const listEpisodesOf = bulkStatement(
       limit ${limitTo(p.limit)}`,
 );
 
+/** Of each URL that `found` has the podcasts of: the only one, if there is no other. */
+const onlyPodcasts = (p: Owner, found: RawBuilder<unknown>) => sql<Pick<EpisodeTable, "url" | "podcast">>`
+  select episodes.url, episodes.podcast
+  from (
+    select asked.url_key, min(asked.podcast) as lowest, max(asked.podcast) as highest ${found} group by asked.url_key
+  ) as found
+  cross join episodes
+  where found.lowest = found.highest and episodes.user_id in (${p.user_id})
+    and episodes.podcast = found.lowest and episodes.url_key = found.url_key`;
+
 /**
  * Of each of these URLs that one subscription alone has an episode of, that subscription: asks each for each URL. An index
  * has the answers; only the episodes that are found are read.
  */
 export const findPodcastsByUrl = bulkStatement(
   (_, p: Owner, rows: { url_key: number }[]) =>
-    sql<Pick<EpisodeTable, "url" | "podcast">>`
-      select episodes.url, episodes.podcast
-      from (
-        select asked.url_key, min(asked.podcast) as lowest, max(asked.podcast) as highest from subscriptions
-        cross join episodes as asked
+    onlyPodcasts(
+      p,
+      sql`from subscriptions cross join episodes as asked
         where subscriptions.user_id in (${p.user_id}) and asked.user_id in (${p.user_id})
-          and asked.podcast = subscriptions.id and asked.url_key in (${sql.join(columnOf(rows, "url_key"))})
-        group by asked.url_key
-      ) as found
-      cross join episodes
-      where found.lowest = found.highest and episodes.user_id in (${p.user_id})
-        and episodes.podcast = found.lowest and episodes.url_key = found.url_key`,
+          and asked.podcast = subscriptions.id and asked.url_key in (${sql.join(columnOf(rows, "url_key"))})`,
+    ),
   16,
+);
+
+/** The same: reads the index of all that the user has once. */
+export const findPodcastsOfAllByUrl = bulkStatement((_, p: Owner, rows: { url_key: number }[]) =>
+  onlyPodcasts(
+    p,
+    sql`from episodes as asked
+      where asked.user_id in (${p.user_id}) and asked.podcast > 0
+        and +asked.url_key in (${sql.join(columnOf(rows, "url_key"))})`,
+  ),
 );
 
 /** Inserts episodes, or replaces what is known of them. */

@@ -96,6 +96,17 @@ test("a podcast that is subscribed again and again waits to be sent again once",
   expect(await moves()).toBe(1);
 });
 
+test("podcasts without episodes leave nothing to move, also while others' thousand episodes wait", async () => {
+  await upload(clientOf("phone"), ...playAll(A));
+  await subscribe(A);
+  expect(await moves()).toBe(1);
+  for (const feed of [B, C]) {
+    const guid = await subscribe(feed);
+    for (const is_subscribed of [false, true]) await patchSubscription(podkeep.app, ann, guid, { is_subscribed });
+  }
+  expect(await moves()).toBe(1);
+});
+
 test("an app that adds a podcast after it was told its plays is sent a thousand of them again", async () => {
   const kasts = clientOf("laptop", "kasts");
   await readFeedChanges(podkeep.app, ann, kasts, { since: 0 });

@@ -18,7 +18,15 @@ import {
   listBegun,
   renewActions,
 } from "../../src/store/episode-actions.ts";
-import { anyMoves, deleteMoves, deleteRenewals, listMoves } from "../../src/store/episode-moves.ts";
+import {
+  anyMoves,
+  deleteMoves,
+  deleteRenewals,
+  findMoves,
+  findWaiting,
+  listMoved,
+  retargetMoves,
+} from "../../src/store/episode-moves.ts";
 import {
   countEpisodesIn,
   countEpisodesOf,
@@ -26,9 +34,11 @@ import {
   findEpisodesById,
   findEpisodesByUrl,
   findPodcastsByUrl,
+  findPodcastsOfAllByUrl,
   listEpisodesOf,
   listIdsOf,
   listPodcastsBetween,
+  listPodcastsIn,
 } from "../../src/store/episodes.ts";
 import { findFeeds, listFeedsOf, listLeft } from "../../src/store/feeds.ts";
 import { findGuids, listGuidsOf } from "../../src/store/guids.ts";
@@ -354,7 +364,15 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
   ["episodes by id", "id", bulk(findEpisodesById, (n) => ({ id: n }))],
   ["the podcasts of some episodes", "id", (tx) => listPodcastsBetween(tx, { user_id, after: 1000, to: 3048 })],
   ["whether moves wait", "user_id", (tx) => anyMoves(tx, { user_id })],
-  ["the moves of a change", "batch", (tx) => listMoves(tx, { user_id, batch: 1 })],
+  [
+    "a change's moves of some podcasts",
+    "podcast",
+    bulk(
+      (tx, p, rows: { podcast: number }[]) => findMoves(tx, { ...p, batch: 1 }, rows),
+      (n) => ({ podcast: n }),
+    ),
+  ],
+  ["the podcasts that a change moves", "batch", (tx) => listMoved(tx, { user_id, batch: 1, limit: 129 })],
   ["moves that have ended", "batch", (tx) => deleteMoves(tx, { user_id, batch: 1 })],
   ["moves that another one replaces", "user_id", bulk(deleteRenewals, (n) => ({ podcast: n }))],
   ["what a deletion removes", "podcast", (tx) => listIdsOf(tx, { user_id, podcast: 1, limit: 128 })],
@@ -429,6 +447,7 @@ const IN_ORDER: [what: string, run: Run][] = [
     "the end of the first piece of a year",
     (tx) => findPlay(tx, { user_id, from: 0, from_id: 0, to: PLAYS, to_id: 0, skip: 9999 }),
   ],
+  ["who has moves that wait", (tx) => findWaiting(tx, { after: 0 })],
   ["the first play", (tx) => findFirstPlay(tx, { user_id })],
   ["when actions were done", (tx) => listDone(tx, { user_id, after: "", limit: 256 })],
   ["the history", (tx) => listHistory(tx, { user_id, ...HISTORY_END, limit: 100 })],
@@ -520,3 +539,24 @@ test.if(ON_SQLITE)(
     expect(plan).toMatch(/^[\d ]*SEARCH plays USING PRIMARY KEY \(user_id=\? AND \(begun_at,id\)<\(\?,\?\)\)$/);
   },
 );
+
+test.if(ON_SQLITE)("moves to merged podcasts are looked for once, not once for each of these", async () => {
+  const plan = await explain(bulk(retargetMoves, (n) => ({ from: n, into: n + 1, feed_url: null })));
+  expect(plan).toMatch(/^[\d ]*SEARCH episode_moves/);
+});
+
+test.if(ON_SQLITE)("an index that has all of a user's episodes says which subscriptions have them", async () => {
+  const plan = await explain(bulk(findPodcastsOfAllByUrl, (n) => ({ url_key: n })));
+  expect(plan).toMatch(/SEARCH asked USING COVERING INDEX episodes_by_url \(user_id=\? AND podcast>\?\)/);
+});
+
+// PostgreSQL finds them by this index too, once it has statistics.
+test.if(ON_SQLITE)("an index finds the episodes of the podcasts that a change moves", async () => {
+  const plan = await explain(
+    bulk(
+      (tx, p, rows: { podcast: number }[]) => listPodcastsIn(tx, { ...p, limit: 9 }, rows),
+      (n) => ({ podcast: n }),
+    ),
+  );
+  expect(plan).toMatch(/SEARCH episodes USING INDEX episodes_by_\w+ \(user_id=\? AND podcast=\?\)/);
+});

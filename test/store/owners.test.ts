@@ -58,7 +58,7 @@ const FOR_ALL = {
     "login-tokens.deleteExpiredLoginTokens: login_tokens",
   ],
   "the deletion worker": ["deletions.listDueDeletions: deletions", "deletions.nextDue: deletions"],
-  "the worker that moves episodes": ["episode-moves.listWaiting: episode_moves"],
+  "the worker that moves episodes": ["episode-moves.findWaiting: episode_moves"],
   "a feed is looked up once for all who follow it": [
     "feed-lookups.deleteOwnLookups: feed_followers",
     "feed-lookups.forgetFeed: feed_followers",
