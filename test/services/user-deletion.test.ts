@@ -52,7 +52,7 @@ test("while a user who has much is deleted, others write between the parts, and 
   expect((await other.changes()).length).toBe(statuses.length);
 });
 
-test("a deletion of a user that is cut off anywhere is completed by the next one, and nobody can be that user until then", async () => {
+test("a deletion of a user that is cut off anywhere is completed by the next one, and the user can't sign in until then", async () => {
   const large = await createLarge("large");
   const before = await rowsOf(large.id);
   for (let done = 1; ; done++) {
