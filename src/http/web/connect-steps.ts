@@ -12,13 +12,13 @@ export const whyNoPhone = (server: string, config: Config): string | null =>
 interface Step {
   text: string;
   /** Fields of the app's screen, and the value to type into each. */
-  fields?: [string, "server" | "user" | "token"][];
+  fields?: Record<string, "server" | "user" | "token">;
 }
 
 /** AntennaPod's way without typing a token: the login flow of Nextcloud. */
 const LOGIN: Step[] = [
   { text: "Open Settings, Synchronization, and choose Nextcloud Gpoddersync." },
-  { text: "Enter the server address, and tap Proceed to login.", fields: [["Server address", "server"]] },
+  { text: "Enter the server address, and tap Proceed to login.", fields: { "Server address": "server" } },
   { text: "A page of this server opens. Sign in with your password, and tap Allow." },
 ];
 
@@ -34,24 +34,14 @@ export const isForComputers = (kind: AppKind): boolean => ["kasts", "gpodder", "
 const STEPS: Record<AppKind, Step[]> = {
   antennapod: [
     { text: "Open Settings, Synchronization, and choose gpodder.net." },
-    { text: "Enter the server, and tap Proceed to login.", fields: [["Server address", "server"]] },
-    {
-      text: "Log in, name the device, and tap Create device.",
-      fields: [
-        ["Username", "user"],
-        ["Password", "token"],
-      ],
-    },
+    { text: "Enter the server, and tap Proceed to login.", fields: { "Server address": "server" } },
+    { text: "Log in, name the device, and tap Create device.", fields: { Username: "user", Password: "token" } },
   ],
   kasts: [
     { text: "Open Settings, Synchronization, Login, and choose gpodder.net." },
     {
       text: "Check Use custom server, and enter these values.",
-      fields: [
-        ["Username", "user"],
-        ["Password", "token"],
-        ["Hostname", "server"],
-      ],
+      fields: { Username: "user", Password: "token", Hostname: "server" },
     },
     { text: "Name the device, choose Create Device, and sync." },
   ],
@@ -59,11 +49,7 @@ const STEPS: Record<AppKind, Step[]> = {
     { text: "Open Preferences, gpodder.net." },
     {
       text: "Check Synchronize subscriptions and episode actions, and enter these values.",
-      fields: [
-        ["Server", "server"],
-        ["Username", "user"],
-        ["Password", "token"],
-      ],
+      fields: { Server: "server", Username: "user", Password: "token" },
     },
     { text: "Name the device, and close the window." },
     {
@@ -74,35 +60,18 @@ const STEPS: Record<AppKind, Step[]> = {
     { text: "Open Settings, Podcast Sync Settings." },
     {
       text: "Enter these values under GPodder-compatible Server.",
-      fields: [
-        ["Server URL", "server"],
-        ["Username", "user"],
-        ["Password", "token"],
-      ],
+      fields: { "Server URL": "server", Username: "user", Password: "token" },
     },
     { text: "Choose Test Connection, then Authenticate." },
   ],
   openpodcast: [
     { text: "Open the app's settings for synchronization." },
-    {
-      text: "Enter the server and the token.",
-      fields: [
-        ["Server", "server"],
-        ["Token", "token"],
-      ],
-    },
+    { text: "Enter the server and the token.", fields: { Server: "server", Token: "token" } },
     { text: "Sync." },
   ],
   other: [
     { text: "Open the app's settings for gPodder, Nextcloud gPodder Sync or the Open Podcast API." },
-    {
-      text: "Enter these values.",
-      fields: [
-        ["Server", "server"],
-        ["User name", "user"],
-        ["Password or token", "token"],
-      ],
-    },
+    { text: "Enter these values.", fields: { Server: "server", "User name": "user", "Password or token": "token" } },
     { text: "Sync." },
   ],
 };

@@ -166,10 +166,10 @@ function Steps({ kind, values, byToken = false }: StepsProps) {
   const missing = { user: text.yourName, token: text.yourToken };
   return (
     <ol class="steps">
-      {stepsOf(kind, byToken).map(({ text: step, fields = [] }) => (
+      {stepsOf(kind, byToken).map(({ text: step, fields = {} }) => (
         <li>
           {step}
-          {fields.map(([name, field]) => {
+          {Object.entries(fields).map(([name, field]) => {
             const value = values[field];
             return (
               <div class="value">
