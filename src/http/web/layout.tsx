@@ -8,7 +8,7 @@ import { UserForm } from "./fields.tsx";
 import { EMPTY, useFrame } from "./frame.ts";
 import { texts } from "./texts.ts";
 
-export type Section = keyof typeof texts.menu;
+type Section = keyof typeof texts.menu;
 
 /** Parts of a title; empty ones are left out. */
 export type Which = (string | number | false | null | undefined)[];

@@ -1,18 +1,17 @@
 // Pages that say why another page is not shown.
 /** @jsxImportSource hono/jsx */
-import { ButtonLink, Layout, LinkLine, type Section } from "../layout.tsx";
+import { ButtonLink, Layout, LinkLine } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface MessageProps {
   message: string;
-  section?: Section | null;
   /** The page with the form that was sent; undefined if none was. */
   form?: string | undefined;
 }
 
-export function MessagePage({ message, section = null, form }: MessageProps) {
+export function MessagePage({ message, form }: MessageProps) {
   return (
-    <Layout title={message} section={section}>
+    <Layout title={message}>
       <h1>{message}</h1>
       <LinkLine href={form ?? "/"}>{form ? texts.errors.back : texts.errors.home}</LinkLine>
     </Layout>
