@@ -12,16 +12,9 @@ export interface Finding {
 
 export const ok = (about: string, detail: string): Finding => ({ about, state: "ok", detail, advice: null });
 
-export const warning = (about: string, detail: string, advice: string): Finding => ({
-  about,
-  state: "warning",
-  detail,
-  advice,
-});
+const found =
+  (state: "warning" | "problem") =>
+  (about: string, detail: string, advice: string): Finding => ({ about, state, detail, advice });
 
-export const problem = (about: string, detail: string, advice: string): Finding => ({
-  about,
-  state: "problem",
-  detail,
-  advice,
-});
+export const warning = found("warning");
+export const problem = found("problem");
