@@ -7,20 +7,16 @@ import { ACTOR, bigint, insertRows, refs } from "./rows.ts";
 
 /** Rows that get a timestamp of their own: the most that one user can have. */
 export const countPlaces = statement((db) =>
-  db.selectNoFrom((row) => [
-    row
-      .selectFrom("subscriptions")
-      .select((of) => of.fn.countAll<number>().as("count"))
-      .$asScalar()
-      .$notNull()
-      .as("subscriptions"),
-    row
-      .selectFrom("episode_actions")
-      .select((of) => of.fn.countAll<number>().as("count"))
-      .$asScalar()
-      .$notNull()
-      .as("episode_actions"),
-  ]),
+  db.selectNoFrom((row) =>
+    (["subscriptions", "episode_actions"] as const).map((table) =>
+      row
+        .selectFrom(table)
+        .select((of) => of.fn.countAll<number>().as("count"))
+        .$asScalar()
+        .$notNull()
+        .as(table),
+    ),
+  ),
 );
 
 export const listRevoked = statement((db) =>
