@@ -35,7 +35,6 @@ const NAMES_KEPT = 60_000;
 export function createRequestLog(app: App, forwarded: Forwarded) {
   const { log, metrics } = app;
   const nameOf = createNames(app);
-  const routeOf = createRouteReader();
   return async (c: Context<HttpEnv>, duration: number): Promise<void> => {
     const [method, status] = [c.req.method, c.res.status];
     const level = READS.includes(method) && status < 400 && duration < SLOW ? "debug" : "info";
@@ -82,20 +81,11 @@ function pathWithoutSecrets(path: string): string {
     .slice(0, LONGEST_PATH);
 }
 
-/** Reads the pattern of the route that responded, without the expressions in it; null if only middleware did. */
-function createRouteReader(): (c: Context) => string | null {
-  const routes = new Map<string, string>();
-  return (c) => {
-    const pattern = matchedRoutes(c).findLast(({ path }) => !path.endsWith("*"))?.path;
-    if (pattern === undefined) return null;
-    let route = routes.get(pattern);
-    if (route === undefined) {
-      route = pattern.replace(/\{.*?\}(?=\/|$)/g, "");
-      routes.set(pattern, route);
-    }
-    return route;
-  };
-}
+/** The pattern of the route that responded, without the expressions in it; null if only middleware did. */
+const routeOf = (c: Context): string | null =>
+  matchedRoutes(c)
+    .findLast(({ path }) => !path.endsWith("*"))
+    ?.path.replace(/\{.*?\}(?=\/|$)/g, "") ?? null;
 
 /** Gives a user's name, or the number in the database if that can't be asked. */
 function createNames(app: App): (user_id: number | undefined, status: number) => Promise<string | undefined> {
