@@ -1,7 +1,7 @@
 // POST /subscriptions: what adding feeds demands.
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
 import { SIMILAR_URLS, similarUrls } from "../similar-urls.ts";
-import { ADDS, expectError, IS_ACCEPTED, openOther, withApi } from "./client.ts";
+import { ADDS, expectError, feedsOf, IS_ACCEPTED, openOther, withApi } from "./client.ts";
 
 export const addingChecks = withApi([
   {
@@ -36,16 +36,8 @@ export const addingChecks = withApi([
       const feed_url = prober.feed();
       const bare = feed_url.replace("https://", "");
       const { success, failure } = await api.add(bare, feed_url);
-      expectEqual(
-        "success",
-        success.map((item) => item.feed_url),
-        [feed_url],
-      );
-      expectEqual(
-        "failure",
-        failure.map((item) => item.feed_url),
-        [bare],
-      );
+      expectEqual("success", feedsOf(success), [feed_url]);
+      expectEqual("failure", feedsOf(failure), [bare]);
     },
   },
   {
@@ -120,7 +112,7 @@ export const addingChecks = withApi([
     async run(api, prober) {
       const items = [prober.feed(), "no-url-1", prober.feed(), "no-url-2"];
       const { success, failure } = await api.add(...items);
-      expectEqual("feed URLs", [...success, ...failure].map(({ feed_url }) => feed_url).sort(), items.toSorted());
+      expectEqual("feed URLs", feedsOf([...success, ...failure]).sort(), items.toSorted());
     },
   },
   {
@@ -134,11 +126,7 @@ export const addingChecks = withApi([
       // They are refused, so that none has to be removed.
       const refused = Array.from({ length: 500 }, (_, n) => `no-url-${n}-${"x".repeat(220)}`);
       const { success, failure } = await api.add(...refused, feed_url);
-      expectEqual(
-        "success",
-        success.map((item) => item.feed_url),
-        [feed_url],
-      );
+      expectEqual("success", feedsOf(success), [feed_url]);
       expectEqual("number of failures", failure.length, refused.length);
     },
   },
@@ -171,7 +159,7 @@ export const addingChecks = withApi([
     async run(api, prober) {
       const feeds = similarUrls(prober.feed("/Private"));
       await api.add(...feeds);
-      const found = (await api.subscribed()).map(({ feed_url }) => feed_url);
+      const found = feedsOf(await api.subscribed());
       expectEqual("feed URLs", found.sort(), feeds.sort());
     },
   },
@@ -201,11 +189,7 @@ export const addingChecks = withApi([
         headers: { "Content-Type": "application/json; charset=utf-8" },
       });
       api.readAdded(answer);
-      expectEqual(
-        "the list",
-        (await api.ours()).map((item) => item.feed_url),
-        [feed_url],
-      );
+      expectEqual("the list", feedsOf(await api.ours()), [feed_url]);
     },
   },
   {

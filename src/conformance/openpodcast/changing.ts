@@ -4,6 +4,7 @@ import {
   ERRORS_OF_READING,
   expectError,
   expectErrorsOfReading,
+  feedsOf,
   IS_ACCEPTED,
   latestOf,
   openOther,
@@ -57,11 +58,7 @@ export const changingChecks = withPatch([
       const new_feed_url = prober.feed("-moved");
       const answer = requireSuccess(await api.patch(guid, { new_feed_url }));
       expectEqual("new_feed_url", answer.json(Patched).new_feed_url, new_feed_url);
-      expectEqual(
-        "the list",
-        (await api.ours()).map((item) => item.feed_url),
-        [new_feed_url],
-      );
+      expectEqual("the list", feedsOf(await api.ours()), [new_feed_url]);
     },
   },
   {

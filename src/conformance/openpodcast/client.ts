@@ -285,6 +285,8 @@ export function expectError(answer: Answer, code: number): void {
   expectEqual("code", body.code, code);
 }
 
+export const feedsOf = (items: { feed_url: string }[]): string[] => items.map(({ feed_url }) => feed_url);
+
 /** The guid that a subscription has now: a server may keep the first one in `guid`, also to an app that asks by another. */
 export const presentGuid = ({ guid, new_guid = guid }: Subscription): string => new_guid.toLowerCase();
 

@@ -1,10 +1,19 @@
 // What the list of changes demands: nothing is lost between two pages, two requests, or two apps.
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
 import { followLinks } from "../links.ts";
-import { IS_ACCEPTED, Listed, latestOf, openOther, openPodcast, type Subscription, withApi } from "./client.ts";
+import {
+  feedsOf,
+  IS_ACCEPTED,
+  Listed,
+  latestOf,
+  openOther,
+  openPodcast,
+  type Subscription,
+  withApi,
+} from "./client.ts";
 import { IS_CARRIED_OUT, IS_TOLD } from "./deleting.ts";
 
-const urlsOf = (items: Subscription[]) => [...new Set(items.map(({ feed_url }) => feed_url))].sort();
+const urlsOf = (items: Subscription[]) => [...new Set(feedsOf(items))].sort();
 
 /** More than 64 bits hold. */
 const HUGE = "99999999999999999999";
@@ -269,7 +278,7 @@ export const pageChecks = withApi([
         items.push(...read.subscriptions.filter(({ feed_url }) => prober.isOurs(feed_url)));
         if (read.subscriptions.length < read.per_page) break;
       }
-      expectEqual("feeds on all pages", items.map(({ feed_url }) => feed_url).sort(), feeds.toSorted());
+      expectEqual("feeds on all pages", feedsOf(items).sort(), feeds.toSorted());
     },
   },
   {
