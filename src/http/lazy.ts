@@ -41,11 +41,9 @@ export function createLazily(
  * each method at the first request, which takes longer than the rest of that request.
  */
 export function mountLazily(http: Hono<HttpEnv>, protocols: LazyProtocol[]): void {
-  const any = expressionFor(protocols.flatMap(({ paths }) => paths));
   const each = protocols.map(({ paths, handle }) => ({ expression: expressionFor(paths), handle }));
   http.use((c, next) => {
     const { path } = c.req;
-    if (!any.test(path)) return next();
     return each.find(({ expression }) => expression.test(path))?.handle(c) ?? next();
   });
 }
