@@ -10,7 +10,7 @@ import type { Systemd } from "./notify.ts";
  * @returns the function that stops it
  */
 export function startWatchdog(app: App, systemd: Systemd): () => void {
-  const interval = watchdogInterval(process.env);
+  const interval = watchdogInterval();
   if (interval === null) return () => {};
   const isRemote = "url" in app.config.location;
   const timer = setInterval(async () => {
@@ -27,8 +27,8 @@ export function startWatchdog(app: App, systemd: Systemd): () => void {
 }
 
 /** Milliseconds without a sign of life after which systemd restarts this process; null if it does not watch. */
-function watchdogInterval(env: Record<string, string | undefined>): number | null {
-  const { WATCHDOG_USEC: microseconds, WATCHDOG_PID: pid } = env;
+function watchdogInterval(): number | null {
+  const { WATCHDOG_USEC: microseconds, WATCHDOG_PID: pid } = process.env;
   if (!microseconds || (pid && pid !== String(process.pid))) return null;
   return Number(microseconds) / 1000;
 }
