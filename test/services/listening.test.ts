@@ -1,6 +1,5 @@
 // 50,000 plays: each page reads a bounded part of them, in a bounded number of statements.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { Tx } from "../../src/db/statement.ts";
 import { Calendar } from "../../src/domain/zoned-days.ts";
 import { actAsUser } from "../../src/services/actor.ts";
 import type { Context } from "../../src/services/context.ts";
@@ -8,6 +7,7 @@ import { listBegun } from "../../src/services/listening.ts";
 import { readYear, sumPlays } from "../../src/services/listening-hours.ts";
 import { listEpisodePlays, listPlayers, listPlays } from "../../src/services/play-list.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
+import { countReads } from "../support/count-reads.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -40,29 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => podkeep.close());
 
-/** What `work` reads. */
-async function count(work: (context: Context) => Promise<unknown>) {
-  const read = { statements: 0, rows: 0 };
-  const { app } = podkeep;
-  const database = Object.create(app.database, {
-    read: {
-      value: (run: (tx: Tx) => Promise<unknown>) =>
-        app.database.read((tx) =>
-          run({
-            kysely: tx.kysely,
-            async execute(query) {
-              const rows = await tx.execute(query);
-              read.statements++;
-              read.rows += rows.length;
-              return rows;
-            },
-          }),
-        ),
-    },
-  });
-  await work({ ...app, database });
-  return read;
-}
+const count = (work: (context: Context) => Promise<unknown>) => countReads<Context>(podkeep.app, work);
 
 const actor = () => actAsUser(user_id);
 

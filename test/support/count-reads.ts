@@ -1,0 +1,26 @@
+// What a function reads from the database.
+import type { Tx } from "../../src/db/statement.ts";
+import type { Context } from "../../src/services/context.ts";
+
+/** Counts the statements that `work` reads with, and their rows. */
+export async function countReads<C extends Context>(context: C, work: (context: C) => Promise<unknown>) {
+  const read = { statements: 0, rows: 0 };
+  const { database } = context;
+  const counting: Context["database"] = Object.assign(Object.create(database), {
+    read: <T>(run: (tx: Tx) => Promise<T>) =>
+      database.read((tx) =>
+        run({
+          kysely: tx.kysely,
+          async execute(query) {
+            const rows = await tx.execute(query);
+            read.statements++;
+            read.rows += rows.length;
+            return rows;
+          },
+        }),
+      ),
+    write: database.write.bind(database),
+  });
+  await work({ ...context, database: counting });
+  return read;
+}
