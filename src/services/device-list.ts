@@ -164,7 +164,7 @@ export const keepHoldings = ({ tx, user_id }: UserTx, client: Client, holdings: 
   );
 
 /** How to write feeds to a client, as it spells them: a function of the server's URL. @param feed_urls all of them */
-export async function writerFor(
+async function writerFor(
   tx: Tx,
   user_id: number,
   client: Client | null,

@@ -17,6 +17,7 @@ import { appOf } from "../domain/device-sync.ts";
 import { type EpisodeServer, GPODDER_API, play, simulate, TOTAL, world } from "../domain/episode-sync.ts";
 import { LONG } from "../faults/rounds.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
+import { countReads } from "../support/count-reads.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { EVERYTHING, episodesOf } from "./episodes.ts";
@@ -86,6 +87,34 @@ test("an action is told under the URL that the feed has now, in the client's own
   expect((await read(clientOf("tablet"))).actions).toMatchObject([{ feed_url: "http://b.example/rss/" }]);
   await upload(clientOf("phone"), play(2, { feed_url: B, sent_at: 2000 }));
   expect((await read(clientOf("desktop"))).actions).toMatchObject([{ feed_url: B, position: 2 }]);
+});
+
+test("a page of actions looks up how the app spells its feeds, however many it holds, and each feed once", async () => {
+  const [podcasts, actions] = [100, 1000];
+  const feed = (n: number) => `https://a.example/${n}`;
+  const respelled = (n: number) => `http://a.example/${n}/`;
+  const numbers = Array.from({ length: podcasts }, (_, n) => n);
+  await uploadFeedChanges(podkeep.app, ann, clientOf("desktop"), { add: numbers.map(feed), remove: [] });
+  await uploadFeedChanges(podkeep.app, ann, clientOf("tablet"), { add: numbers.map(respelled), remove: [] });
+  // What the tablet holds of feeds that it has no more, and spellings of as many.
+  await podkeep.sql(`insert into holdings (user_id, client, feed, feed_url)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < 3000)
+    select ${ann.user_id}, '${clientOf("tablet").id}', 'feed' || n, 'https://b.example/' || n from n`);
+  await podkeep.sql(`insert into spellings (user_id, feed, feed_url, until)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < 3000)
+    select ${ann.user_id}, 'feed' || n, 'https://b.example/' || n, 0 from n`);
+  const plays = Array.from({ length: actions }, (_, n) =>
+    play(1, { feed_url: feed(n % podcasts), episode_url: `https://a.example/${n}.mp3`, sent_at: 1000 }),
+  );
+  await upload(clientOf("desktop"), ...plays);
+  const urls: string[] = [];
+  const { rows } = await countReads(podkeep.app, async (app) => {
+    const { pages } = await readActions(app, ann, clientOf("tablet"), EVERYTHING);
+    for await (const page of pages ?? []) urls.push(...page.map(({ feed_url }) => feed_url));
+  });
+  expect(urls.sort()).toEqual(plays.map((_, n) => respelled(n % podcasts)).sort());
+  // Actions, a holding and a spelling of each feed, and what says who asks. On PostgreSQL, a read begins again as a transaction.
+  expect(rows).toBeLessThan(2 * actions + 2 * podcasts + 20);
 });
 
 test("a guid that one app knows and another does not is no reason for two episodes", async () => {
