@@ -1,7 +1,16 @@
 // Clients: one app on one device with one credential.
 import type { Tx } from "../db/statement.ts";
 import type { Habits } from "../domain/habits.ts";
-import { deleteClients, deleteOldClients, insertClient, listClientsOn, listUnseenClients } from "../store/clients.ts";
+import {
+  deleteClients,
+  deleteHoldings,
+  insertClient,
+  listClientsOn,
+  listHeld,
+  listOldClients,
+  listUnseenClients,
+  takeDevices,
+} from "../store/clients.ts";
 import { copyHoldings } from "../store/holdings.ts";
 import { listUserTokens } from "../store/tokens.ts";
 import { lockUser } from "../store/users.ts";
@@ -27,6 +36,8 @@ export interface Client extends SyncApp {
 }
 
 const MOST_CLIENTS = 100;
+/** Holdings that are deleted at a time: others wait for all of a statement. */
+const PART = 1000;
 /** Characters of 6 bits. */
 const ID_LENGTH = 22;
 /** Milliseconds that a client is kept after its token ended, for one that takes over. */
@@ -62,8 +73,17 @@ export async function introduceClient(
   const { began, from_nothing } = from ?? { began: user.clock(), from_nothing: Number(fromNothing) };
   await insertClient(tx, { user_id, id, token_id, device, product, seen_at: now, began, from_nothing });
   if (from) await copyHoldings(tx, { user_id, from: from.id, to: id });
-  await deleteClients(tx, { user_id }, ended);
-  await deleteOldClients(tx, { user_id, id, kept: MOST_CLIENTS - 1 });
+  const old = await listOldClients(tx, { user_id, id, kept: MOST_CLIENTS - 1 });
+  for (const one of [...ended, ...old]) {
+    while ((await deletePart(tx, user_id, one)) === null);
+  }
+}
+
+/** Deletes a part of what a client holds, or the client with the last part. @returns how many clients; null if more is left */
+async function deletePart(tx: Tx, user_id: number, { id }: Pick<Client, "id">): Promise<number | null> {
+  const part = await listHeld(tx, { user_id, client: id, limit: PART });
+  await deleteHoldings(tx, { user_id, client: id }, part);
+  return part.length < PART ? (await deleteClients(tx, { user_id }, [{ id }])).length : null;
 }
 
 /** Clients of the same app on the same device, the one that synced last first; none if nothing names both. */
@@ -93,12 +113,19 @@ export async function pruneClients(context: Context, signal?: AbortSignal): Prom
       return findEnded(tx, user_id, unseen, now);
     });
     if (over.length === 0) continue;
-    const deleted = await database.write(async (tx) => {
-      // Syncs that began before end first.
-      await lockUser(tx, { user_id });
-      return deleteClients(tx, { user_id }, over);
-    }, user_id);
-    pruned += deleted.length;
+    const write = <T>(work: (tx: Tx) => Promise<T>) =>
+      database.write(async (tx) => {
+        // Syncs that began before end first.
+        await lockUser(tx, { user_id });
+        return work(tx);
+      }, user_id);
+    // Who takes over gets all that a client holds, or nothing.
+    await write((tx) => takeDevices(tx, { user_id }, over));
+    for (const client of over) {
+      let deleted: number | null = null;
+      while (deleted === null && !signal?.aborted) deleted = await write((tx) => deletePart(tx, user_id, client));
+      pruned += deleted ?? 0;
+    }
   }
   return pruned;
 }

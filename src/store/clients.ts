@@ -1,8 +1,8 @@
 // Statements on clients: apps that sync in whole seconds.
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
-import { bulkStatement, statement } from "../db/statement.ts";
-import { columnOf, deleteAllButOneAnd, insertRow } from "./rows.ts";
+import { bulkStatement, limitTo, statement } from "../db/statement.ts";
+import { columnOf, insertRow } from "./rows.ts";
 
 /** What the user's apps call themselves, and the token of each. */
 export const listProducts = statement((db, p: Owner) =>
@@ -51,5 +51,45 @@ export const deleteClients = bulkStatement((db, p: Owner, rows: { id: string }[]
   db.deleteFrom("clients").where("user_id", "=", p.user_id).where("id", "in", columnOf(rows, "id")).returning("id"),
 );
 
-/** Deletes all but one client and the `kept` others that synced last. */
-export const deleteOldClients = deleteAllButOneAnd("clients", sql`${GIVEN} desc, seen_at desc`);
+/** All but one client and the `kept` others that synced last. */
+export const listOldClients = statement((db, p: Owner & { id: string; kept: number }) =>
+  db
+    .selectFrom("clients")
+    .select("id")
+    .where("user_id", "=", p.user_id)
+    .where("id", "!=", p.id)
+    .orderBy(GIVEN, "desc")
+    .orderBy("seen_at", "desc")
+    .orderBy("id")
+    // SQLite skips no rows without a limit.
+    .limit(sql.lit(1_000_000))
+    .offset(p.kept),
+);
+
+/** Lets no other client take over from these. */
+export const takeDevices = bulkStatement((db, p: Owner, rows: { id: string }[]) =>
+  db
+    .updateTable("clients")
+    .set({ device: null })
+    .where("user_id", "=", p.user_id)
+    .where("id", "in", columnOf(rows, "id")),
+);
+
+/** Some feeds that a client holds. */
+export const listHeld = statement((db, p: Owner & { client: string; limit: number }) =>
+  db
+    .selectFrom("holdings")
+    .select("feed")
+    .where("user_id", "in", [p.user_id])
+    .where("client", "in", [p.client])
+    .orderBy("feed")
+    .limit(limitTo(p.limit)),
+);
+
+export const deleteHoldings = bulkStatement((db, p: Owner & { client: string }, rows: { feed: string }[]) =>
+  db
+    .deleteFrom("holdings")
+    .where("user_id", "=", p.user_id)
+    .where("client", "=", p.client)
+    .where("feed", "in", columnOf(rows, "feed")),
+);

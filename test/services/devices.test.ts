@@ -1,4 +1,5 @@
 // Devices of apps, by the ids that the apps choose.
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { appNamed } from "../../src/http/apps.ts";
 import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
@@ -20,6 +21,7 @@ import { issueToken, revokeToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/user-deletion.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
+import { beforeWrites } from "../support/before-writes.ts";
 
 let podkeep: TestApp;
 let ann: TestUser;
@@ -191,6 +193,51 @@ test("what is kept of an app's syncs ends three months after its token; the devi
   expect(await clients()).toEqual([kept]);
   expect(await podkeep.sql("select feed from holdings")).toHaveLength(1);
   expect((await list()).map(({ id }) => id)).toEqual(["phone"]);
+});
+
+test("a client that holds thousands of feeds is forgotten in parts, and no app takes over a part of them", async () => {
+  const { app } = podkeep;
+  const user_id = ann.id;
+  const on = (token: string) =>
+    identifyClient(
+      { ...actAsUser(user_id), kind: "token", id: token, device: "phone" },
+      appNamed("AntennaPod", "gpodder"),
+    );
+  const [ended, next] = [on("ended"), on("next")];
+  await podkeep.sql(`insert into clients (user_id, id, token_id, device, product, seen_at, began)
+    values (${user_id}, '${ended.id}', 'ended', 'phone', 'AntennaPod', 0, 0)`);
+  await podkeep.sql(`insert into holdings (user_id, client, feed, feed_url)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < 4500)
+    select ${user_id}, '${ended.id}', 'feed' || n, 'https://a.example/' || n from n`);
+  const holdings = async () =>
+    (await podkeep.sql("select client, count(*) as count from holdings group by client")).map(({ count }) =>
+      Number(count),
+    );
+  const left: number[][] = [];
+  const context = beforeWrites(app, async (write) => {
+    left.push(await holdings());
+    if (write === 3) await uploadFeedChanges(app, actAsUser(user_id), next, { add: [], remove: [] });
+  });
+  expect(await pruneClients(context)).toBe(1);
+  expect(left.flat().length).toBeGreaterThan(5);
+  expect(left.every((counts) => counts.length === 1)).toBe(true);
+  expect(await holdings()).toEqual([]);
+  expect((await podkeep.sql("select id from clients")).map(({ id }) => id)).toEqual([next.id]);
+});
+
+test("a client that makes room for a new one goes with all that it held", async () => {
+  const { app } = podkeep;
+  const on = (device: string) => identifyClient({ ...actAsUser(ann.id), device }, appNamed("AntennaPod", "gpodder"));
+  await podkeep.sql(`insert into clients (user_id, id, device, product, seen_at, began)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < 100)
+    select ${ann.id}, 'client' || n, 'device' || n, 'AntennaPod', n, 0 from n`);
+  await podkeep.sql(`insert into holdings (user_id, client, feed, feed_url)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < 2500)
+    select ${ann.id}, 'client1', 'feed' || n, 'https://a.example/' || n from n`);
+  await uploadFeedChanges(app, actAsUser(ann.id), on("phone"), { add: [], remove: [] });
+  const ids = (await podkeep.sql("select id from clients")).map(({ id }) => id);
+  expect([ids.length, ids.includes("client1"), ids.includes("client2")]).toEqual([100, false, true]);
+  expect(await podkeep.sql("select feed from holdings")).toEqual([]);
 });
 
 test("a token that may only read changes none", async () => {

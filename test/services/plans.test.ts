@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Tx } from "../../src/db/statement.ts";
 import { tables } from "../../src/db/tables.ts";
 import { findNews, listChanged, listChangedAfter } from "../../src/store/change-feed.ts";
-import { noteClientSeen } from "../../src/store/clients.ts";
+import { deleteHoldings, listHeld, noteClientSeen } from "../../src/store/clients.ts";
 import {
   anyArrived,
   findArrival,
@@ -315,6 +315,17 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
   ["a page of entities", "id", (tx) => listSubscriptionsAfter(tx, { user_id, after: 5, all: 0, limit: 30 })],
   ["actions that were done", "action_id", bulk(findActions, (n) => ({ action_id: `action${n}` }))],
   ["actions that were done long ago", "action_id", bulk(deleteActions, (n) => ({ action_id: `action${n}` }))],
+  ["a part of what is forgotten", "client", (tx) => listHeld(tx, { user_id, client: "client0", limit: 10 })],
+  [
+    "what is forgotten",
+    "feed",
+    (tx) =>
+      deleteHoldings(
+        tx,
+        { user_id, client: "client0" },
+        many((n) => ({ feed: `feed${n}` })),
+      ),
+  ],
   ["a login", "token_hash", (tx) => findLoginToken(tx, { token_hash: "hash7" })],
   ["the tokens of a login", "family", (tx) => listFamily(tx, { user_id, family: "family7" })],
   ["URLs that were left", "left_at", (tx) => listLeft(tx, { user_id, start: 1 })],
