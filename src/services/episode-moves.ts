@@ -11,7 +11,6 @@ import { findCursor } from "../store/cursors.ts";
 import { deleteActions, lastArrived, renewActions } from "../store/episode-actions.ts";
 import {
   anyMoves,
-  deleteArriving,
   deleteRenewals,
   findMoves,
   insertMoves,
@@ -223,8 +222,6 @@ export async function deleteEpisodesOf(user: UserTx, podcast: number): Promise<v
   const isWaiting = await haveWaiting(user);
   const episodes = isWaiting ? [] : await listIdsOf(tx, { user_id, podcast, limit: user.moving.many });
   if (isWaiting || episodes.length >= user.moving.many || (await haveManyPlays(user, episodes))) {
-    // A merge could lead it past the deletion.
-    await deleteArriving(tx, { user_id, podcast });
     await queueMoves(user, [{ podcast, feed: "", target: null, feed_url: null }]);
   } else await deleteAll(user, episodes);
 }

@@ -73,7 +73,10 @@ export const deleteMoves = statement((db, p: Owner & { batch: number }) =>
   db.deleteFrom("episode_moves").where("user_id", "=", p.user_id).where("batch", "=", p.batch),
 );
 
-/** Has moves to subscriptions that were merged lead to those that they became part of, as if by way of them. */
+/**
+ * Has moves to subscriptions that were merged lead to those that they became part of, as if by way of them. They don't if
+ * others wait to leave there first: not all would go on.
+ */
 export const retargetMoves = bulkStatement(
   (_, p: Owner, rows: { from: number; into: number; feed_url: string | null }[]) => {
     const wanted = sql`(values ${sql.join(
@@ -83,17 +86,9 @@ export const retargetMoves = bulkStatement(
     return sql<never>`update episode_moves
       set target = (select wanted.column2 from ${wanted}),
         feed_url = coalesce(episode_moves.feed_url, (select wanted.column3 from ${wanted}))
-      where user_id in (${p.user_id}) and target in (${sql.join(columnOf(rows, "from"))})`;
+      where user_id in (${p.user_id}) and target in (${sql.join(columnOf(rows, "from"))})
+        and target not in (select podcast from episode_moves where user_id in (${p.user_id}))`;
   },
-);
-
-/** Has all deleted that was to move to a subscription, or to be sent again. */
-export const deleteArriving = statement((db, p: Owner & { podcast: number }) =>
-  db
-    .updateTable("episode_moves")
-    .set({ target: null })
-    .where("user_id", "=", p.user_id)
-    .where("target", "=", p.podcast),
 );
 
 /** Ends moves that only send episodes of these podcasts again. */

@@ -214,6 +214,40 @@ test("what waited when its podcast was merged leaves again with its feed if a re
   expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
 });
 
+/** Merges B with its thousand episodes into A, and restores the list before that. */
+async function splitAgain(): Promise<{ a: string; b: string }> {
+  const [a, b] = [await subscribe(A), await subscribe(B)];
+  await upload(clientOf("phone"), ...playAll(B));
+  await splitMerged(() => patchSubscription(podkeep.app, ann, b, { new_guid: a }));
+  return { a, b };
+}
+
+/** Restores the list as it was before a merge. */
+async function splitMerged(merge: () => Promise<unknown>): Promise<void> {
+  podkeep.clock.advance(60_000);
+  const as_of = podkeep.clock.now();
+  podkeep.clock.advance(60_000);
+  await merge();
+  podkeep.clock.advance(60_000);
+  await restoreSubscriptions(podkeep.app, ann, { as_of }, false);
+  podkeep.clock.advance(60_000);
+}
+
+test("what a restored list splits off stays if the podcast that it waits to leave is deleted", async () => {
+  const { a } = await splitAgain();
+  await requestDeletion(podkeep.app, ann, a);
+  await podkeep.app.worker.drain();
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${B} 1`] });
+});
+
+test("what a restored list splits off leaves with its feed if the podcast that it waits to leave is merged", async () => {
+  const { a } = await splitAgain();
+  await patchSubscription(podkeep.app, ann, a, { new_guid: await subscribe(C) });
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${B} 1`] });
+});
+
 test("an app that names an episode by its URL alone means one that still waits for its podcast", async () => {
   await upload(clientOf("phone"), ...playAll(A));
   await subscribe(A);
