@@ -129,7 +129,10 @@ async function queueMoves(user: UserTx, moves: Move[]): Promise<void> {
 function targetOf({ podcast, feed_url: came }: Episode, moves: Move[]): Podcast | undefined {
   const feed = podcast > 0 && came !== null && moves.some((one) => one.feed !== "") ? readFeedHash(came) : null;
   const into = moves.find((one) => one.feed === feed) ?? moves.find((one) => one.feed === "" && !isRenewal(one));
-  return into?.target ? { podcast: into.target, feed_url: into.feed_url && (came ?? into.feed_url) } : undefined;
+  if (!into?.target) return undefined;
+  // One that left with its feed comes from where it went.
+  const from = into.feed === "" ? came : null;
+  return { podcast: into.target, feed_url: into.feed_url && (from ?? into.feed_url) };
 }
 
 /** @returns what to save, and the episodes that moved, as they are now */

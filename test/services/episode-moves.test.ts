@@ -248,6 +248,14 @@ test("what a restored list splits off leaves with its feed if the podcast that i
   expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${B} 1`] });
 });
 
+test("what a restored list splits off is split off again, also if its podcast has moved and been merged since", async () => {
+  const { a, b } = await splitAgain();
+  await patchSubscription(podkeep.app, ann, b, { feed: validFeed(C) });
+  await splitMerged(() => patchSubscription(podkeep.app, ann, b, { new_guid: a }));
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${C} 1`] });
+});
+
 test("an app that names an episode by its URL alone means one that still waits for its podcast", async () => {
   await upload(clientOf("phone"), ...playAll(A));
   await subscribe(A);
