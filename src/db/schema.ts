@@ -23,7 +23,10 @@ export interface UserTable {
   password_hash: string | null;
   /** When the password was last set or removed. */
   password_changed_at: number | null;
-  /** Signs the user's sessions, in hex; another one ends them all. Null before the first session. */
+  /**
+   * Signs the user's sessions, in hex; another one ends them all. Null before the first session, empty once the user is
+   * being deleted.
+   */
   session_key: string | null;
   /** The history has every change later than this time; 0 if it has all. */
   history_since: number;

@@ -114,8 +114,8 @@ export function createToken(
 }
 
 /**
- * Runs `work` with a token that can read for a minute and is deleted after it; null if there is no user, or the database
- * can't be written.
+ * Runs `work` with a token that can read for a minute and is deleted after it; null if there is no user, the first one is
+ * being deleted, or the database can't be written.
  */
 export async function withTemporaryToken<T>(context: Context, work: (token: string | null) => Promise<T>): Promise<T> {
   const [user] = await listUsers(context);
@@ -123,7 +123,7 @@ export async function withTemporaryToken<T>(context: Context, work: (token: stri
   const actor = await actAsAdmin(context, user.name, "doctor");
   const expires_at = context.clock.now() + 60_000;
   const issuing = issueToken(context, actor, { label: "doctor", scope: "read", expires_at });
-  const issued = await unlessRefused(issuing, "unavailable");
+  const issued = await unlessRefused(issuing, "unavailable", "unauthorized");
   if (!issued) return work(null);
   try {
     return await work(issued.token);

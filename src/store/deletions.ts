@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { ActorColumns, Nullable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { ACTOR, columnOf, insertRow } from "./rows.ts";
+import { ACTOR, columnOf, deleteRowsOf, insertRow } from "./rows.ts";
 import { clockOf } from "./users.ts";
 
 // A literal in the SQL, because the partial indexes on pending deletions need it.
@@ -13,6 +13,8 @@ const PENDING = sql.lit("PENDING" as const);
 export type Requester = Nullable<ActorColumns>;
 
 export const insertDeletion = insertRow("deletions");
+/** Deletes all of a user. */
+export const deleteDeletions = deleteRowsOf("deletions");
 
 /** A deletion, and the user's clock. */
 export const findDeletion = statement((db, p: Owner & { id: number }) =>

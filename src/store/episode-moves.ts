@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-import { bigint, columnOf, HIGHEST, insertRows, LOWEST } from "./rows.ts";
+import { bigint, columnOf, deleteRowsOf, HIGHEST, insertRows, LOWEST } from "./rows.ts";
 
 export const insertMoves = insertRows("episode_moves", ["user_id", "batch", "until", "last_episode"]);
 
@@ -67,6 +67,9 @@ export const listMoved = statement((db, p: Owner & { batch: number; limit: numbe
 export const listTargets = statement((db, p: Owner) =>
   db.selectFrom("episode_moves").select("target").distinct().where("user_id", "=", p.user_id),
 );
+
+/** Ends all moves of a user. */
+export const deleteAllMoves = deleteRowsOf("episode_moves");
 
 /** Ends the moves of one change. */
 export const deleteMoves = statement((db, p: Owner & { batch: number }) =>

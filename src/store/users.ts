@@ -1,5 +1,5 @@
 // Statements on users.
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Owner, Schema, UserTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { pick } from "./rows.ts";
@@ -109,12 +109,16 @@ export const renameUser = statement((db, p: Owner & { from: string; name: string
 const COUNTERS = ["clock", "last_subscription", "last_deletion", "last_episode", "last_play"] as const;
 type Counters = Pick<UserTable, (typeof COUNTERS)[number]>;
 
-/** Locks the user's row for the rest of the transaction and reads its counters. */
+/** In place of the session key of a user who is being deleted. */
+const CLOSED = sql.lit("");
+
+/** Locks the user's row for the rest of the transaction and reads its counters. @returns no row if the user is closed */
 export const lockUser = statement((db, p: Owner) =>
   db
     .updateTable("users")
     .set((row) => ({ clock: row.ref("clock") }))
     .where("id", "=", p.user_id)
+    .where((row) => row.or([row("session_key", "is", null), row("session_key", "!=", CLOSED)]))
     .returning(COUNTERS),
 );
 
@@ -154,6 +158,11 @@ export const keepSessionKey = statement((db, p: Owner & { session_key: string })
     .set((row) => ({ session_key: row.fn.coalesce("session_key", row.val(p.session_key)) }))
     .where("id", "=", p.user_id)
     .returning(["session_key"]),
+);
+
+/** Locks the user's row too: whoever locks it later finds no user, as if all were deleted. No session begins. */
+export const closeUser = statement((db, p: Owner) =>
+  db.updateTable("users").set({ session_key: CLOSED }).where("id", "=", p.user_id),
 );
 
 /** Ends all sessions. */

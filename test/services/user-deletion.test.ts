@@ -2,8 +2,17 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { tables } from "../../src/db/tables.ts";
 import { DomainError } from "../../src/errors.ts";
+import { appNamed } from "../../src/http/apps.ts";
+import { actAsUser } from "../../src/services/actor.ts";
+import { identifyClient } from "../../src/services/clients.ts";
+import type { Context } from "../../src/services/context.ts";
+import { readFeedChanges } from "../../src/services/device-list.ts";
+import { logIn } from "../../src/services/login-tokens.ts";
+import { createSession } from "../../src/services/sessions.ts";
+import { issueAppToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/user-deletion.ts";
-import { openTestApp, type TestApp } from "../support/app.ts";
+import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { UNLIMITED } from "../support/attempts.ts";
 import { beforeWrites } from "../support/before-writes.ts";
 import { addFeeds } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
@@ -70,3 +79,42 @@ test("a deletion of a user that is cut off anywhere is completed by the next one
   }
   expect(await rowsOf(large.id)).toEqual({});
 });
+
+/** Deletes a part of what a user has, some podcasts too, and is cut off. */
+async function deleteSome({ id, name }: TestUser): Promise<void> {
+  const left = async () => (await rowsOf(id))["subscriptions"] ?? 0;
+  const all = await left();
+  const context = beforeWrites(podkeep.app, async () => {
+    if ((await left()) < all) throw new DomainError("unavailable", "cut off");
+  });
+  await expect(deleteUser(context, name)).rejects.toThrow("cut off");
+}
+
+const PASSWORD = "correct horse battery staple";
+const phone = ({ id }: TestUser) => actAsUser(id, null, "phone");
+
+test.each<[what: string, (context: Context, user: TestUser) => Promise<unknown>]>([
+  [
+    "reads the whole list",
+    (context, user) => {
+      const client = identifyClient(phone(user), appNamed("gPodder", "gpodder"));
+      return readFeedChanges(context, phone(user), client, { since: 0 });
+    },
+  ],
+  ["gets a token", (context, user) => issueAppToken(context, phone(user), "app")],
+  ["signs in", (context, user) => createSession(context, phone(user), "app")],
+  ["signs in to the page", (context, user) => createSession(context, phone(user), "page")],
+  ["logs in", (context, { name }) => logIn(context, { name, password: PASSWORD, app: null }, UNLIMITED)],
+])(
+  "an app that %s while its user is deleted is not authorized, also if the deletion is cut off",
+  async (what, request) => {
+    const user = await createLarge(what.replaceAll(" ", "-"));
+    await user.setPassword(PASSWORD);
+    const context = beforeWrites(podkeep.app, async (write) => {
+      if (write === 1) await deleteSome(user);
+    });
+    await expect(request(context, user)).rejects.toMatchObject({ code: "unauthorized" });
+    await deleteUser(podkeep.app, user.name);
+    expect(await rowsOf(user.id)).toEqual({});
+  },
+);

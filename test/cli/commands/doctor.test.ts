@@ -59,6 +59,14 @@ test("if no token can be issued, only the check that needs one is skipped", asyn
   await server.stop();
 });
 
+test("a user whose deletion was cut off is no problem of the server", async () => {
+  const server = await podkeep.serve();
+  change("update users set session_key = ''");
+  const found = await ask("links", "--url", server.address);
+  expect(found).toMatchObject({ state: "warning", detail: "not checked" });
+  await server.stop();
+});
+
 test("each finding is a line, with its fix below", async () => {
   const { out } = await podkeep.run(["doctor", "--port", "1"]);
   expect(out).toMatch(/^ok {6}data directory: .*\n/);
