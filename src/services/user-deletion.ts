@@ -1,7 +1,7 @@
 // Deletes a user: one who has much in parts, so that others wait for a part only.
 import { deleteDeletions } from "../store/deletions.ts";
 import { deleteAllMoves } from "../store/episode-moves.ts";
-import { deleteOwnLookups } from "../store/feed-lookups.ts";
+import { unfollowSome } from "../store/feed-lookups.ts";
 import { deleteTokens } from "../store/tokens.ts";
 import { deletePartOfUser, deleteUserRows } from "../store/transfer.ts";
 import { closeUser } from "../store/users.ts";
@@ -30,8 +30,7 @@ function deletePart({ database, clock }: Context, user_id: number): Promise<bool
     // Nor may a worker go on with it.
     await deleteDeletions(tx, { user_id });
     await deleteAllMoves(tx, { user_id });
-    if (await deletePartOfUser(tx, { user_id })) return false;
-    await deleteOwnLookups(tx, { user_id });
+    if ((await deletePartOfUser(tx, { user_id })) || (await unfollowSome(tx, { user_id }))) return false;
     await deleteUserRows(tx, { user_id });
     return true;
   }, user_id);

@@ -134,15 +134,36 @@ export async function forgetFeed(tx: Tx, feed: Feed): Promise<void> {
   await deleteFollowers(tx, feed);
 }
 
-/** Deletes feeds that only this user follows: a feed URL can hold a secret. */
-export const deleteOwnLookups = statement((db, p: Owner) => {
-  const own = db.selectFrom("feed_followers").select("feed").where("user_id", "=", p.user_id);
-  const others = db.selectFrom("feed_followers").select("feed").where("user_id", "<>", p.user_id);
+/** Feeds that are unfollowed at a time. */
+const PART = 1000;
+
+const listFollowed = statement((db, p: Owner) =>
+  db.selectFrom("feed_followers").select("feed").where("user_id", "=", p.user_id).limit(sql.lit(PART)),
+);
+
+const deleteOwnLookups = bulkStatement((db, p: Owner, rows: Feed[]) => {
+  const feeds = columnOf(rows, "feed");
+  const others = db.selectFrom("feed_followers").select("feed").where("feed", "in", feeds);
   return db
     .deleteFrom("feed_lookups")
-    .where("feed", "in", own)
-    .where("feed", "not in", others.where("feed", "in", own));
+    .where("feed", "in", feeds)
+    .where("feed", "not in", others.where("user_id", "<>", p.user_id));
 });
+
+const unfollow = bulkStatement((db, p: Owner, rows: Feed[]) =>
+  db.deleteFrom("feed_followers").where("feed", "in", columnOf(rows, "feed")).where("user_id", "=", p.user_id),
+);
+
+/**
+ * Ends that a user follows some feeds, and deletes what is known of those that nobody else follows: a feed URL can hold a
+ * secret. @returns whether more may be left
+ */
+export async function unfollowSome(tx: Tx, owner: Owner): Promise<boolean> {
+  const feeds = await listFollowed(tx, owner);
+  await deleteOwnLookups(tx, owner, feeds);
+  await unfollow(tx, owner, feeds);
+  return feeds.length === PART;
+}
 
 /** How many feeds are known, how many of them were looked at, and how many fail. */
 export const countLookups = statement((db) =>

@@ -61,6 +61,30 @@ test("while a user who has much is deleted, others write between the parts, and 
   expect((await other.changes()).length).toBe(statuses.length);
 });
 
+test("no part of a user's deletion deletes more than a thousand rows of a table, nor lookups that another user needs", async () => {
+  const [large, other] = [await createLarge("large"), await podkeep.user("follower")];
+  await podkeep.sql(
+    `insert into feed_followers (feed, user_id) select feed, user_id from feeds where user_id = ${large.id}`,
+  );
+  await podkeep.sql(`insert into feed_followers (feed, user_id) select max(feed), ${other.id} from feed_followers`);
+  await podkeep.sql(
+    `insert into feed_lookups (feed, feed_url, next_at, moved_seen, failures)
+      select feed, 'https://a.example/', 1, 0, 0 from feed_followers where user_id = ${large.id}`,
+  );
+  const counts: Record<string, number>[] = [];
+  const count = async () => {
+    const [row] = await podkeep.sql("select count(*) as count from feed_lookups");
+    counts.push({ ...(await rowsOf(large.id)), feed_lookups: Number(row?.["count"]) });
+  };
+  await deleteUser(beforeWrites(podkeep.app, count), large.name);
+  await count();
+  const deleted = counts
+    .slice(1)
+    .flatMap((after, n) => Object.entries(counts[n] ?? {}).map(([table, before]) => before - (after[table] ?? 0)));
+  expect(Math.max(...deleted)).toBe(1000);
+  expect(counts.at(-1)).toEqual({ feed_lookups: 1 });
+});
+
 test("a deletion of a user that is cut off anywhere is completed by the next one, and the user can't sign in until then", async () => {
   const large = await createLarge("large");
   const before = await rowsOf(large.id);

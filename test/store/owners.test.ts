@@ -60,10 +60,11 @@ const FOR_ALL = {
   "the deletion worker": ["deletions.listDueDeletions: deletions", "deletions.nextDue: deletions"],
   "the worker that moves episodes": ["episode-moves.findWaiting: episode_moves"],
   "a feed is looked up once for all who follow it": [
-    "feed-lookups.deleteOwnLookups: feed_followers",
     "feed-lookups.forgetFeed: feed_followers",
     "feed-lookups.listFollowers: feed_followers",
     "feed-lookups.listWalks: feed_walks",
+    "feed-lookups.unfollowSome: feed_followers",
+    "feed-lookups.unfollowSome: feed_followers",
   ],
   "a restore is of all users": [
     "restore.insertRestored: users",
