@@ -113,9 +113,10 @@ async function queueMoves(user: UserTx, moves: Move[]): Promise<void> {
     const key = `${move.podcast} ${move.feed}`;
     if (!queued.has(key)) queued.set(key, move);
   }
-  const whole = [...queued.values()].filter(({ feed }) => feed === "");
+  const { whole = [], feeds = [] } = Object.groupBy(queued.values(), ({ feed }) => (feed === "" ? "whole" : "feeds"));
+  const split = new Set(columnOf(feeds, "podcast"));
   const merged = whole.flatMap(({ podcast: from, target: into, feed_url }) =>
-    into !== null && into !== from ? { from, into, feed_url } : [],
+    into !== null && into !== from && !split.has(from) ? { from, into, feed_url } : [],
   );
   const batch = user.nextTimestamp();
   // All these send again what an earlier one would, or delete it.

@@ -256,6 +256,28 @@ test("what a restored list splits off is split off again, also if its podcast ha
   expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${C} 1`] });
 });
 
+test("what a restored list splits off leaves with its feed if the same list merges the podcast that it waits to leave", async () => {
+  const moment = () => {
+    podkeep.clock.advance(60_000);
+    const at = podkeep.clock.now();
+    podkeep.clock.advance(60_000);
+    return at;
+  };
+  const [a, c, b] = [await subscribe(A), await subscribe(C), await subscribe(B)];
+  await upload(clientOf("phone"), ...playAll(B));
+  const apart = moment();
+  await patchSubscription(podkeep.app, ann, a, { new_guid: c });
+  await patchSubscription(podkeep.app, ann, c, { feed: validFeed(A) });
+  const moved = moment();
+  await patchSubscription(podkeep.app, ann, c, { feed: validFeed(C) });
+  await restoreSubscriptions(podkeep.app, ann, { as_of: apart }, false);
+  const [again] = await podkeep.sql(`select guid from subscriptions where feed_url = '${A}'`);
+  await patchSubscription(podkeep.app, ann, b, { new_guid: String(again?.["guid"]) });
+  await restoreSubscriptions(podkeep.app, ann, { as_of: moved }, true);
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${B} 1`] });
+});
+
 test("an app that names an episode by its URL alone means one that still waits for its podcast", async () => {
   await upload(clientOf("phone"), ...playAll(A));
   await subscribe(A);
