@@ -12,7 +12,7 @@ import { listChangesFrom, readHistoryStart } from "../store/history.ts";
 import { listPasswords, listRevoked, listUserNames } from "../store/restore.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { listEntitiesOf } from "../store/sync-entities.ts";
-import { findPublicId, latestClock, readCounters } from "../store/users.ts";
+import { findPublicId, isClosed, latestClock, readCounters } from "../store/users.ts";
 import { requireFile } from "./backups.ts";
 
 /** Opens a file of which nothing is lost if its migration fails: a copy, or the backup that was unpacked. */
@@ -58,7 +58,10 @@ export async function readReplaced(config: Config): Promise<Replaced> {
       replaced.clock = (await latestClock(tx, {}))[0]?.clock ?? 0;
       replaced.revoked = (await listRevoked(tx, {})).map(({ id, revoked_at }) => ({ id, revoked_at: revoked_at ?? 0 }));
       replaced.passwords = await listPasswords(tx, {});
-      replaced.users = new Map((await listUserNames(tx, {})).map(({ public_id, name }) => [public_id, name]));
+      const all = await listUserNames(tx, {});
+      const users = all.filter((user) => !isClosed(user));
+      replaced.users = new Map(users.map(({ public_id, name }) => [public_id, name]));
+      replaced.hasDeleted ||= users.length < all.length;
     });
   } catch (error) {
     // With more room it can be read.

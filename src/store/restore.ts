@@ -23,7 +23,9 @@ export const listRevoked = statement((db) =>
   db.selectFrom("tokens").select(["id", "revoked_at"]).where("revoked_at", "is not", null),
 );
 
-export const listUserNames = statement((db) => db.selectFrom("users").select(["id", "public_id", "name"]));
+export const listUserNames = statement((db) =>
+  db.selectFrom("users").select(["id", "public_id", "name", "session_key"]),
+);
 
 /** Revokes all of a user's tokens; a revoked one keeps its time. */
 export const revokeTokensOf = statement((db, p: Owner & { revoked_at: number }) =>

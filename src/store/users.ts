@@ -110,7 +110,8 @@ const COUNTERS = ["clock", "last_subscription", "last_deletion", "last_episode",
 type Counters = Pick<UserTable, (typeof COUNTERS)[number]>;
 
 /** In place of the session key of a user who is being deleted. */
-const CLOSED = sql.lit("");
+const CLOSED = "";
+export const isClosed = ({ session_key }: Pick<UserTable, "session_key">) => session_key === CLOSED;
 
 /** Locks the user's row for the rest of the transaction and reads its counters. @returns no row if the user is closed */
 export const lockUser = statement((db, p: Owner) =>
@@ -118,7 +119,7 @@ export const lockUser = statement((db, p: Owner) =>
     .updateTable("users")
     .set((row) => ({ clock: row.ref("clock") }))
     .where("id", "=", p.user_id)
-    .where((row) => row.or([row("session_key", "is", null), row("session_key", "!=", CLOSED)]))
+    .where((row) => row.or([row("session_key", "is", null), row("session_key", "!=", sql.lit(CLOSED))]))
     .returning(COUNTERS),
 );
 

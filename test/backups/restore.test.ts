@@ -8,6 +8,7 @@ import { restoreBackup } from "../../src/backups/restore.ts";
 import { readConfig } from "../../src/config/settings.ts";
 import { MIGRATION_TABLE } from "../../src/db/migrations/migrate.ts";
 import { lockDirectory } from "../../src/db/sqlite/directory-lock.ts";
+import { DomainError } from "../../src/errors.ts";
 import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
 import { listSubscribedAt, readHistorySince, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
 import { listHistory } from "../../src/services/history.ts";
@@ -24,6 +25,8 @@ import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { UNLIMITED } from "../support/attempts.ts";
 import { basicAuth } from "../support/basic-auth.ts";
+import { beforeWrites } from "../support/before-writes.ts";
+import { addFeeds } from "../support/feeds.ts";
 import { backupsOf, change, mode } from "./backups.ts";
 
 let podkeep: TestApp;
@@ -555,6 +558,21 @@ describe("restoring a backup", () => {
     await deleteUser(podkeep.app, "ann");
     await podkeep.user("bob");
     podkeep.clock.advance(1000);
+    expect(await restore(file)).toMatchObject({ compared: true, returned: ["ann"] });
+    expect((await ann.request("GET", "/subscriptions")).status).toBe(401);
+  });
+
+  test("a user whose deletion was cut off since comes back without access, as one who was deleted", async () => {
+    await addFeeds(
+      podkeep.app,
+      ann.id,
+      Array.from({ length: 1000 }, (_, n) => `https://many.example/${n}`),
+    );
+    const { file } = await backup();
+    const context = beforeWrites(podkeep.app, (write) => {
+      if (write === 2) throw new DomainError("unavailable", "cut off");
+    });
+    await expect(deleteUser(context, "ann")).rejects.toThrow("cut off");
     expect(await restore(file)).toMatchObject({ compared: true, returned: ["ann"] });
     expect((await ann.request("GET", "/subscriptions")).status).toBe(401);
   });
