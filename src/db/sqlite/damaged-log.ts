@@ -1,6 +1,7 @@
 // A write-ahead log that is damaged: SQLite takes the damage for the log's end, and what follows is lost.
 import { closeSync, copyFileSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { codeOf } from "../../errors.ts";
 import { timeInName } from "./backup-files.ts";
 import { sizeOf } from "./file.ts";
 
@@ -15,13 +16,19 @@ export const listDamagedLogs = (file: string): string[] =>
 
 /** Copies the log if it is damaged, because SQLite will overwrite it. @returns the copy; null if it is not */
 export function keepDamagedLog(file: string): string | null {
-  const found = findDamage(file);
-  // Another process may have been writing what was read.
-  if (found === null || found !== findDamage(file)) return null;
-  const log = `${file}-wal`;
-  const copy = join(dirname(file), nameOf(file) + timeInName(statSync(log).mtimeMs));
-  copyFileSync(log, copy);
-  return copy;
+  try {
+    const found = findDamage(file);
+    // Another process may have been writing what was read.
+    if (found === null || found !== findDamage(file)) return null;
+    const log = `${file}-wal`;
+    const copy = join(dirname(file), nameOf(file) + timeInName(statSync(log).mtimeMs));
+    copyFileSync(log, copy);
+    return copy;
+  } catch (error) {
+    // A command that ended as the only one has removed the log, at any moment of this.
+    if (codeOf(error) === "ENOENT") return null;
+    throw error;
+  }
 }
 
 /** Bytes of the log's header, and of the header of each page in it: https://sqlite.org/fileformat2.html#walformat */

@@ -6,6 +6,7 @@ import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from
 import { join } from "node:path";
 import { keepDamagedLog } from "../../../src/db/sqlite/damaged-log.ts";
 import type { Finding } from "../../../src/doctor/finding.ts";
+import { CAN_TRACE, inject } from "../../faults/strace.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { type Installation, install } from "../../support/start-server.ts";
 
@@ -119,6 +120,20 @@ test.each<[string, () => Uint8Array]>([
 ])("%s is no alarm", (_, content) => {
   expect(keepDamagedLog(leave(content()).database)).toBeNull();
 });
+
+test.skipIf(!CAN_TRACE)(
+  "a command that begins when another one ends, which removes the log, does its work",
+  async () => {
+    const podkeep = leave(log);
+    const { argv, env } = await podkeep.command(["subscription", "list", "ann"]);
+    // It was there when the command looked, and is not when the command opens it.
+    const removed = inject(["openat:error=ENOENT:when=1"], [`${podkeep.database}-wal`]);
+    const command = Bun.spawn([...removed, ...argv], { env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+    const [stdout, stderr] = await Promise.all([command.stdout.text(), command.stderr.text()]);
+    expect(stderr).toBe("");
+    expect(stdout).toContain("https://a.test/9");
+  },
+);
 
 test("old pages behind the new ones of a log that is used again are no alarm", () => {
   const podkeep = leave(log);
