@@ -76,6 +76,13 @@ export const STORIES: Record<string, World> = {
       ...[tap(0, 0), sync(0), tap(0, 0)],
     ],
   },
+  "a podcast that gPodder's user adds again, then accepts that it goes, though they removed two URLs of it, goes": {
+    devices: kept("gpodder", "antennapod", "antennapod"),
+    steps: [
+      ...[tap(0, 0), tap(0, 0), { do: "tap", device: 0, feed: 0, spelling: 3, quick: false } as const],
+      ...[sync(1), tap(0, 0), unanswered(0), tap(0, 0)],
+    ],
+  },
   "what AntennaPod Desktop echoes after the server was restored decides nothing": {
     devices: kept("desktop", "antennapod", "antennapod"),
     steps: [

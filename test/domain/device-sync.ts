@@ -889,7 +889,8 @@ export class Device {
     const [add, remove] = [sent.add.map(this.received), sent.remove.map(this.received)];
     this.overridden = [
       ...add.filter((url) => this.pending(url) === false),
-      ...remove.filter((url) => this.pending(url)),
+      // Its user may have removed another spelling too.
+      ...remove.filter((url) => this.added.has(url) || this.pending(url)),
     ];
     await this.apply(add, remove);
     return { add, remove };
