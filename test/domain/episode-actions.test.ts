@@ -11,7 +11,18 @@ import {
 } from "../../src/domain/episode-actions.ts";
 import { type Episode, EpisodeSet, takingOrder } from "../../src/domain/episode-set.ts";
 import { openWindow } from "../../src/domain/sync-window.ts";
-import { GPODDER_API, play, RULES, type Rules, Server, simulate, toldOf, type World, world } from "./episode-sync.ts";
+import {
+  examples,
+  GPODDER_API,
+  play,
+  RULES,
+  type Rules,
+  Server,
+  simulate,
+  toldOf,
+  type World,
+  world,
+} from "./episode-sync.ts";
 
 const arrival = (arrived_at: number, client: number | null = null): Arrival => ({
   now: 1e12,
@@ -345,7 +356,7 @@ const explore = (rules: Rules, parameters: fc.Parameters<[World]>) =>
   );
 
 test("every app ends with the server's play positions, and the latest play counts", async () => {
-  const { failed, errorInstance, counterexample } = await explore(RULES, { numRuns: RUNS });
+  const { failed, errorInstance, counterexample } = await explore(RULES, { numRuns: RUNS, examples });
   if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
 });
 

@@ -14,7 +14,7 @@ import { uploadActions } from "../../src/services/episode-uploads.ts";
 import { streamPlays } from "../../src/services/play-list.ts";
 import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
 import { appOf } from "../domain/device-sync.ts";
-import { type EpisodeServer, GPODDER_API, play, simulate, TOTAL, world } from "../domain/episode-sync.ts";
+import { type EpisodeServer, examples, GPODDER_API, play, simulate, TOTAL, world } from "../domain/episode-sync.ts";
 import { LONG } from "../faults/rounds.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { countReads } from "../support/count-reads.ts";
@@ -70,7 +70,7 @@ const RUNS = Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 4);
 test("every app ends with the server's play positions, and the latest play counts", async () => {
   const { failed, errorInstance, counterexample } = await fc.check(
     fc.asyncProperty(world, async (one) => simulate(one, new Services(actAsUser((await podkeep.user()).id)))),
-    { numRuns: RUNS },
+    { numRuns: RUNS, examples },
   );
   if (failed) throw new Error(`${errorInstance}: ${JSON.stringify(counterexample)}`);
 });
