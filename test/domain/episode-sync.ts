@@ -275,7 +275,8 @@ export class Player {
     const isExact = this.kind === "antennapod" || this.kind === "nextcloud";
     // It compares with what is to be sent last, be that a play or not.
     const pending = this.queue.findLast((one) => this.keyOf(one) === key && (!isExact || one.feed_url === feed_url));
-    if (pending && this.kind !== "pinepods" && at <= pending.sent_at) {
+    const isKept = (sent_at: number) => (isExact ? at < sent_at : at <= sent_at);
+    if (pending && this.kind !== "pinepods" && isKept(pending.sent_at)) {
       // It drops that with its feed, once it is sent.
       if (!holds(pending.feed_url)) this.unheard.set(key, feed_url);
       return;
@@ -327,16 +328,29 @@ const STEP: World["steps"][number] = {
   ...{ device: 1, wait: 1000, lost: null, episode: undefined, between: false },
   ...{ finishes: false, downloads: false, full: false, reset: false },
 };
+/** Three AntennaPods, one of which has a clock that is so wrong. */
+const phones = (skew: number): World["devices"] => [0, skew, 0].map((skew) => ({ kind: "antennapod", skew }));
 /** Worlds that failed once. */
 export const examples: [World][] = [
   [
     {
-      devices: [0, 1, 2].map(() => ({ kind: "antennapod", skew: 0 })),
+      devices: phones(0),
       // Installed again, it skips what it played before; the response that sends that again is lost.
       steps: [
         { ...STEP, device: 0, between: true },
         { ...STEP, downloads: true, reset: true },
         { ...STEP, lost: "get" },
+      ],
+    },
+  ],
+  [
+    {
+      devices: phones(90),
+      // A download in the second of a play that came after another one of that second.
+      steps: [
+        { ...STEP, episode: 0 },
+        { ...STEP, between: true },
+        { ...STEP, device: 0, downloads: true },
       ],
     },
   ],
