@@ -12,6 +12,8 @@ const FLOW = /(\/login\/v2\/flow\/)([\w.~%-]+)/g;
 /** Knows the credentials of a run and those that the server gives. */
 export class Secrets {
   readonly #values = new Set<string>();
+  /** Because one can be part of another. */
+  #longestFirst: string[] = [];
 
   add(...secrets: (string | null)[]): void {
     for (const secret of secrets) {
@@ -31,11 +33,12 @@ export class Secrets {
   }
 
   hide(text: string): string {
-    let hidden = text;
-    // Longest first, because one can be part of another.
-    for (const value of [...this.#values].sort((a, b) => b.length - a.length)) {
-      hidden = hidden.replaceAll(value, HIDDEN);
+    // None is ever removed.
+    if (this.#longestFirst.length < this.#values.size) {
+      this.#longestFirst = [...this.#values].sort((a, b) => b.length - a.length);
     }
+    let hidden = text;
+    for (const value of this.#longestFirst) hidden = hidden.replaceAll(value, HIDDEN);
     return hidden
       .replace(FIELD, `$1"${HIDDEN}"`)
       .replace(PARAMETER, `$1${HIDDEN}`)
