@@ -55,8 +55,14 @@ export type Rules = typeof RULES;
 /** A URL as it was before an app decoded it: no feed of the worlds has that text otherwise. */
 export const encoded = (feed_url: string): string => feed_url.replace(/(?<=rss):/, "%3A").replace("é", "%C3%A9");
 
-/** Identifies the feed that a URL means. */
-export const feedOf = (feed_url: string): string => validFeed(encoded(feed_url)).hash;
+const feeds = new Map<string, string>();
+
+/** Identifies the feed that a URL means. Worlds have few URLs, and ask all the time. */
+export function feedOf(feed_url: string): string {
+  const known = feeds.get(feed_url) ?? validFeed(encoded(feed_url)).hash;
+  feeds.set(feed_url, known);
+  return known;
+}
 
 interface Subscription {
   id: number;
