@@ -323,13 +323,15 @@ export const world = fc.record({
   steps: fc.array(step, { minLength: 3, maxLength: 40 }),
 });
 export type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
+type Skew = World["devices"][number]["skew"];
 
 const STEP: World["steps"][number] = {
   ...{ device: 1, wait: 1000, lost: null, episode: undefined, between: false },
   ...{ finishes: false, downloads: false, full: false, reset: false },
 };
 /** Three AntennaPods, one of which has a clock that is so wrong. */
-const phones = (skew: number): World["devices"] => [0, skew, 0].map((skew) => ({ kind: "antennapod", skew }));
+const phones = (skew: Skew): World["devices"] =>
+  [0 as const, skew, 0 as const].map((skew) => ({ kind: "antennapod", skew }));
 /** Worlds that failed once. */
 export const examples: [World][] = [
   [
