@@ -9,14 +9,7 @@ import { textKeysFor } from "../domain/text-keys.ts";
 import type { StoredRows, WorkingSet } from "../domain/working-set.ts";
 import { findCursor } from "../store/cursors.ts";
 import { deleteActions, lastArrived, renewActions } from "../store/episode-actions.ts";
-import {
-  anyMoves,
-  deleteRenewals,
-  findMoves,
-  insertMoves,
-  listTargets,
-  retargetMoves,
-} from "../store/episode-moves.ts";
+import { anyMoves, deleteRenewals, findMoves, insertMoves, listTargets } from "../store/episode-moves.ts";
 import { countEpisodesIn, deleteEpisodes, findEpisodesById, listEpisodesOf, listIdsOf } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { deletePlays, deletePlaysAt, listPlacesOf } from "../store/plays.ts";
@@ -113,15 +106,10 @@ async function queueMoves(user: UserTx, moves: Move[]): Promise<void> {
     const key = `${move.podcast} ${move.feed}`;
     if (!queued.has(key)) queued.set(key, move);
   }
-  const { whole = [], feeds = [] } = Object.groupBy(queued.values(), ({ feed }) => (feed === "" ? "whole" : "feeds"));
-  const split = new Set(columnOf(feeds, "podcast"));
-  const merged = whole.flatMap(({ podcast: from, target: into, feed_url }) =>
-    into !== null && into !== from && !split.has(from) ? { from, into, feed_url } : [],
-  );
+  const whole = [...queued.values()].filter(({ feed }) => feed === "");
   const batch = user.nextTimestamp();
   // All these send again what an earlier one would, or delete it.
   await deleteRenewals(tx, { user_id }, rowsOf("podcast", columnOf(whole, "podcast")));
-  await retargetMoves(tx, { user_id }, merged);
   await insertMoves(tx, { user_id, batch, until, last_episode: user.episodes() }, [...queued.values()]);
   user.afterCommit(user.moving.wake);
 }

@@ -2,18 +2,29 @@
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-import { bigint, columnOf, deleteRowsOf, HIGHEST, insertRows, LOWEST } from "./rows.ts";
+import { columnOf, deleteRowsOf, HIGHEST, insertRows, LOWEST } from "./rows.ts";
 
 export const insertMoves = insertRows("episode_moves", ["user_id", "batch", "until", "last_episode"]);
 
 /**
  * The URL of an episode's feed, if `episodes` and `subscriptions` are joined: the one that its subscription has now. Until
- * an episode of a merged subscription is moved, it is that of the other one, or its own if it is to be deleted.
+ * an episode of a merged subscription is moved, it is that of the one where all moves lead, or its own if it is to be
+ * deleted.
  */
 export const FEED_URL = sql<string>`coalesce(subscriptions.feed_url, case when episodes.podcast > 0 then (
-  select coalesce(max(target.feed_url), max(move.feed_url)) from episode_moves as move
-  left join subscriptions as target on target.user_id = move.user_id and target.id = move.target
-  where move.user_id = episodes.user_id and move.podcast = episodes.podcast and move.feed = '') end,
+  with recursive way (podcast, feed_url) as (
+    select target, feed_url from episode_moves as move
+    where move.user_id = episodes.user_id and move.podcast = episodes.podcast and move.feed = ''
+    union
+    select (
+      select max(move.target) from episode_moves as move
+      where move.user_id = episodes.user_id and move.podcast = way.podcast and move.feed = ''), way.feed_url
+    from way where way.podcast is not null)
+  select coalesce(
+    max((
+      select target.feed_url from subscriptions as target
+      where target.user_id = episodes.user_id and target.id = way.podcast)),
+    max(way.feed_url)) from way) end,
   episodes.feed_url)`;
 
 /** What all moves of a change say. */
@@ -74,24 +85,6 @@ export const deleteAllMoves = deleteRowsOf("episode_moves");
 /** Ends the moves of one change. */
 export const deleteMoves = statement((db, p: Owner & { batch: number }) =>
   db.deleteFrom("episode_moves").where("user_id", "=", p.user_id).where("batch", "=", p.batch),
-);
-
-/**
- * Has moves to subscriptions that were merged lead to those that they became part of, as if by way of them. They don't if
- * others wait to leave there first: not all would go on.
- */
-export const retargetMoves = bulkStatement(
-  (_, p: Owner, rows: { from: number; into: number; feed_url: string | null }[]) => {
-    const wanted = sql`(values ${sql.join(
-      rows.map(({ from, into, feed_url }) => sql`(${bigint(from)}, ${bigint(into)}, cast(${feed_url} as text))`),
-    )}) as wanted where wanted.column1 = episode_moves.target`;
-    // Reads the user's moves once; joined, each would be compared with each row.
-    return sql<never>`update episode_moves
-      set target = (select wanted.column2 from ${wanted}),
-        feed_url = coalesce(episode_moves.feed_url, (select wanted.column3 from ${wanted}))
-      where user_id in (${p.user_id}) and target in (${sql.join(columnOf(rows, "from"))})
-        and target not in (select podcast from episode_moves where user_id in (${p.user_id}))`;
-  },
 );
 
 /** Ends moves that only send episodes of these podcasts again. */

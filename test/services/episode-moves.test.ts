@@ -181,6 +181,24 @@ test("an episode that came by a merge is told as what it will be while it waits 
   expect((await told((await read(null)).actions)).kinds).toEqual([`${C} 1`, `${C} 2`]);
 });
 
+test("episodes that wait to reach a merged podcast are told as what they will be", async () => {
+  const [a, b, c] = [await subscribe(A), await subscribe(B), await subscribe(C)];
+  await upload(clientOf("phone"), ...playAll(A));
+  await patchSubscription(podkeep.app, ann, a, { new_guid: b });
+  await patchSubscription(podkeep.app, ann, b, { new_guid: c });
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${C} 1`] });
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${C} 1`] });
+});
+
+test("what a podcast had itself stays with it if a merge that waited is undone", async () => {
+  await upload(clientOf("phone"), ...playAll(B), ...playAll(A));
+  const [a, b] = [await subscribe(A), await subscribe(B)];
+  await splitMerged(() => patchSubscription(podkeep.app, ann, a, { new_guid: b }));
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${B} 1`] });
+});
+
 test("a podcast that is deleted while others wait keeps what is played once it is added again", async () => {
   const guid = await subscribe(B);
   await upload(clientOf("phone"), ...playAll(A), playOf(COUNT, 2, { feed_url: B }));
