@@ -53,7 +53,7 @@ const step = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       change: fc.record({
-        what: fc.constantFrom("add", "add", "remove", "again", "move", "merge", "delete", "restore"),
+        what: fc.constantFrom("add", "add", "remove", "again", "move", "merge", "delete", "restore", "return"),
         feed,
         to: feed,
       }),
@@ -121,9 +121,9 @@ class Listener {
 
   async #change({ what, feed, to }: Extract<Step, { change: unknown }>["change"], moments: number[]): Promise<void> {
     const url = validFeed(FEEDS[feed] ?? "");
-    if (what === "restore") {
+    if (what === "restore" || what === "return") {
       const as_of = moments[(feed * 3 + to) % Math.max(1, moments.length)];
-      if (as_of !== undefined) await restoreSubscriptions(this.context, this.actor, { as_of }, false);
+      if (as_of !== undefined) await restoreSubscriptions(this.context, this.actor, { as_of }, what === "return");
       return;
     }
     if (what === "add") return void (await addSubscriptions(this.context, this.actor, [{ feed: url, guid: null }]));
