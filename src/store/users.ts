@@ -163,7 +163,10 @@ export const keepSessionKey = statement((db, p: Owner & { session_key: string })
 
 /** Locks the user's row too: whoever locks it later finds no user, as if all were deleted. No session begins. */
 export const closeUser = statement((db, p: Owner) =>
-  db.updateTable("users").set({ session_key: CLOSED }).where("id", "=", p.user_id),
+  db
+    .updateTable("users")
+    .set({ session_key: sql.lit(CLOSED) })
+    .where("id", "=", p.user_id),
 );
 
 /** Ends all sessions. */
