@@ -163,27 +163,27 @@ export const keepHoldings = ({ tx, user_id }: UserTx, client: Client, holdings: 
     holdings.map((one) => ({ ...one, reported: one.reported === null ? null : Number(one.reported) })),
   );
 
-/** How to write feeds to a client, as it spells them: a function of the server's URL. @param feed_urls all of them */
-async function writerFor(
+/**
+ * How to write feeds to a client, as it spells them: a function of the server's URL.
+ * @param areAll whether these are all of the user's feeds: then all that the client holds is read, and none looked up
+ */
+export async function writerFor(
   tx: Tx,
   user_id: number,
   client: Client | null,
   feed_urls: string[],
+  areAll: boolean,
 ): Promise<(feed_url: string) => string> {
   if (!client) return (feed_url) => feed_url;
-  const spellingOf = await findSpellingsOf(tx, user_id, client, feed_urls);
+  const spellingOf = await findSpellingsOf(tx, user_id, client, feed_urls, areAll);
   return (feed_url) => writeFor(spellingOf(feed_url), client.habits.spelling);
 }
 
-/** Feeds up to which each is looked up; of more, all that the client holds is read. */
-const FEW = 16;
-
-async function findSpellingsOf(tx: Tx, user_id: number, client: Client, feed_urls: string[]) {
+async function findSpellingsOf(tx: Tx, user_id: number, client: Client, feed_urls: string[], areAll: boolean) {
   const of = { user_id, client: client.id };
-  const isFew = feed_urls.length <= FEW;
-  const asked = isFew ? feed_urls.map((feed_url) => ({ feed: hashFeedUrl(feed_url) })) : [];
-  const holdings = isFew ? await findHoldings(tx, of, asked) : await listHoldings(tx, of);
-  const rows = isFew ? await findSpellings(tx, { user_id }, asked) : await listSpellings(tx, { user_id });
+  const asked = areAll ? [] : feed_urls.map((feed_url) => ({ feed: hashFeedUrl(feed_url) }));
+  const holdings = await (areAll ? listHoldings(tx, of) : findHoldings(tx, of, asked));
+  const rows = await (areAll ? listSpellings(tx, { user_id }) : findSpellings(tx, { user_id }, asked));
   const keyOf = textKeysFor(feed_urls.length);
   const urls = new Set(feed_urls.map((feed_url) => keyOf(withSmallScheme(feed_url))));
   const others = holdingsIn(holdings.filter(({ feed_url }) => !urls.has(keyOf(feed_url))));
@@ -213,7 +213,7 @@ export async function listDeviceFeeds(
     const feeds = await listSubscribed(tx, { user_id });
     const safe = client ? await filterInTurns(feeds, ({ feed_url }) => isSafeAddress(feed_url)) : feeds;
     const urls = safe.map(({ feed_url }) => feed_url);
-    const write = await writerFor(tx, user_id, client, urls);
+    const write = await writerFor(tx, user_id, client, urls, true);
     const listed = safe.map(({ feed_url, title }) => ({ feed_url: write(feed_url), title }));
     return { listed, readAt: client && !peek ? await findListRead(tx, user_id, client) : null };
   });

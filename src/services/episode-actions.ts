@@ -1,10 +1,8 @@
 // Episode actions: what a GET sends.
 import type { Tx } from "../db/statement.ts";
-import { heldUrl } from "../domain/device-list.ts";
 import type { ToldAction } from "../domain/episode-actions.ts";
 import { numberOf, waitingPodcast } from "../domain/episode-set.ts";
-import { hashFeedUrl, readFeedHash } from "../domain/feed-url.ts";
-import { writeFor } from "../domain/spellings.ts";
+import { readFeedHash } from "../domain/feed-url.ts";
 import {
   anyArrived,
   findLaterArrival,
@@ -17,15 +15,13 @@ import {
 } from "../store/episode-actions.ts";
 import { countEpisodesOf } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
-import { findHoldings } from "../store/holdings.ts";
-import { PAGE, rowsOf } from "../store/rows.ts";
+import { PAGE } from "../store/rows.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
-import { ClientCursor } from "./client-cursor.ts";
 import { readStream } from "./client-stream.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
-import { holdingsIn, readSpellings } from "./device-list.ts";
+import { writerFor } from "./device-list.ts";
 
 /** Overlap in seconds for clients that can't be identified: they get recent actions twice rather than never. */
 const UNKNOWN_MARGIN = 2 * 60;
@@ -149,24 +145,16 @@ const REMEMBERED = 1024;
 
 /**
  * Makes a function that finds how to write the feed URLs of a page's rows to a client: those of feeds that are in no list as
- * they are. It looks up those that no page before had, because all that a client holds would be read for each page.
+ * they are. It looks up those that no page before had.
  */
 function findWriters(user_id: number, client: Client | null): (tx: Tx, rows: Row[]) => Promise<(row: Row) => string> {
   const written = new Map<string, string>();
   return async (tx, rows) => {
     if (written.size > REMEMBERED) written.clear();
-    const unknown = rows.filter(({ podcast, feed_url }) => podcast > 0 && !written.has(feed_url));
-    if (client && unknown.length > 0) {
-      const feeds = new Map(unknown.map(({ feed_url }) => [feed_url, hashFeedUrl(feed_url)]));
-      const asked = rowsOf("feed", feeds.values());
-      const holdings = holdingsIn(await findHoldings(tx, { user_id, client: client.id }, asked));
-      const cursor = await ClientCursor.read(tx, user_id, client, "feeds");
-      const spellings = await readSpellings(tx, user_id, cursor, feeds.values());
-      for (const [feed_url, feed] of feeds) {
-        const held = heldUrl({ feed, feed_url }, holdings.get(feed), spellings);
-        written.set(feed_url, writeFor(held, client.habits.spelling));
-      }
-    }
+    const listed = new Set(rows.flatMap(({ podcast, feed_url }) => (podcast > 0 ? feed_url : [])));
+    const unknown = [...listed].filter((feed_url) => !written.has(feed_url));
+    const write = await writerFor(tx, user_id, client, unknown, false);
+    for (const feed_url of unknown) written.set(feed_url, write(feed_url));
     return ({ feed_url }) => written.get(feed_url) ?? feed_url;
   };
 }
