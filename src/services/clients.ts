@@ -12,6 +12,7 @@ import {
   takeDevices,
 } from "../store/clients.ts";
 import { copyHoldings } from "../store/holdings.ts";
+import { PART } from "../store/rows.ts";
 import { listUserTokens } from "../store/tokens.ts";
 import { lockUser } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
@@ -36,8 +37,6 @@ export interface Client extends SyncApp {
 }
 
 const MOST_CLIENTS = 100;
-/** Holdings that are deleted at a time: others wait for all of a statement. */
-const PART = 1000;
 /** Characters of 6 bits. */
 const ID_LENGTH = 22;
 /** Milliseconds that a client is kept after its token ended, for one that takes over. */

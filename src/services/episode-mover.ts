@@ -1,5 +1,4 @@
 // The worker that moves episodes in parts, because one change left many.
-
 import { fillUp, type Tx } from "../db/statement.ts";
 import { isRefusal, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { FeedLookupTable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx, type ValuesOf } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { addRows, columnOf, pick, saveRows } from "./rows.ts";
+import { addRows, columnOf, PART, pick, saveRows } from "./rows.ts";
 
 type Feed = { feed: string };
 
@@ -133,9 +133,6 @@ export async function forgetFeed(tx: Tx, feed: Feed): Promise<void> {
   await deleteLookup(tx, feed);
   await deleteFollowers(tx, feed);
 }
-
-/** Feeds that are unfollowed at a time. */
-const PART = 1000;
 
 const listFollowed = statement((db, p: Owner) =>
   db.selectFrom("feed_followers").select("feed").where("user_id", "=", p.user_id).limit(sql.lit(PART)),

@@ -137,6 +137,9 @@ export const deleteAllBut = (name: Name, order: RawBuilder<unknown>) =>
 export const deleteAllButOneAnd = (name: Name, order: RawBuilder<unknown>) =>
   statement((_, p: Owner & { id: string; kept: number }) => deleteAfterFirst(name, order, p, sql`and id != ${p.id}`));
 
+/** Rows of a table that are deleted at a time: others wait for all of a statement. */
+export const PART = 1000;
+
 /** Rows of a page: two megabytes, if each has the longest feed URL. */
 export const PAGE = 256;
 

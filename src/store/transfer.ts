@@ -5,7 +5,7 @@ import { COPYING, MIGRATION_TABLE } from "../db/migrations/migrate.ts";
 import type { Owner } from "../db/schema.ts";
 import { bulkStatement, statement, type Tx } from "../db/statement.ts";
 import { type Table, tables } from "../db/tables.ts";
-import { deleteRowsOf, insertInto, PAGE, readPages, readRows, refs } from "./rows.ts";
+import { deleteRowsOf, insertInto, PAGE, PART, readPages, readRows, refs } from "./rows.ts";
 
 export type Row = Record<string, string | number | null>;
 
@@ -63,9 +63,6 @@ const deletes = owned.toReversed().map(({ name, owner }) => deleteRowsOf(name, o
 export async function deleteUserRows(tx: Tx, owner: Owner): Promise<void> {
   for (const run of deletes) await run(tx, owner);
 }
-
-/** Rows that are deleted at a time, of a table where a user has as many. */
-const PART = 1000;
 
 /** Deletes the first rows of a user in a table, if there are as many as a part has. @returns whether there were */
 function deletePartIn({ name, owner, key }: OwnedTable) {
