@@ -226,13 +226,17 @@ function lastOf({ device_synced_at, token_used_at }: { device_synced_at: unknown
   return Math.max(Number(device_synced_at ?? 0), Number(token_used_at ?? 0)) || null;
 }
 
-async function remove(name: string, { yes }: { yes?: boolean }, command: Command): Promise<void> {
-  const user = await withApp(command, async (app) => {
-    const found = await requireUser(app, name);
-    await confirm(`Delete ${found.name} with all tokens and subscriptions?`, yes);
-    const state = () => "A part may be deleted: run it again for the rest";
-    await workInterruptibly(command, state, () => deleteUser(app, found.name));
-    return found.name;
-  });
+async function remove(name: string, { yes = false }: { yes?: boolean }, command: Command): Promise<void> {
+  let isConfirmed = yes;
+  const state = () => (isConfirmed ? "A part may be deleted: run it again for the rest" : "Nothing was changed");
+  const user = await workInterruptibly(command, state, () =>
+    withApp(command, async (app) => {
+      const found = await requireUser(app, name);
+      await confirm(`Delete ${found.name} with all tokens and subscriptions?`, yes);
+      isConfirmed = true;
+      await deleteUser(app, found.name);
+      return found.name;
+    }),
+  );
   await printResult(command, { name: user, deleted: true }, () => `Deleted user ${user}`);
 }
