@@ -3,15 +3,13 @@ import type { Tx } from "../db/statement.ts";
 import type { Habits } from "../domain/habits.ts";
 import {
   deleteClients,
-  deleteHoldings,
   insertClient,
   listClientsOn,
-  listHeld,
   listOldClients,
   listUnseenClients,
   takeDevices,
 } from "../store/clients.ts";
-import { copyHoldings } from "../store/holdings.ts";
+import { copyHoldings, deleteHoldings, listHeld } from "../store/holdings.ts";
 import { PART } from "../store/rows.ts";
 import { listUserTokens } from "../store/tokens.ts";
 import { lockUser } from "../store/users.ts";

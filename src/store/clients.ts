@@ -1,7 +1,7 @@
 // Statements on clients: apps that sync in whole seconds.
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
-import { bulkStatement, limitTo, statement } from "../db/statement.ts";
+import { bulkStatement, statement } from "../db/statement.ts";
 import { columnOf, insertRow } from "./rows.ts";
 
 /** What the user's apps call themselves, and the token of each. */
@@ -73,23 +73,4 @@ export const takeDevices = bulkStatement((db, p: Owner, rows: { id: string }[]) 
     .set({ device: null })
     .where("user_id", "=", p.user_id)
     .where("id", "in", columnOf(rows, "id")),
-);
-
-/** Some feeds that a client holds. */
-export const listHeld = statement((db, p: Owner & { client: string; limit: number }) =>
-  db
-    .selectFrom("holdings")
-    .select("feed")
-    .where("user_id", "in", [p.user_id])
-    .where("client", "in", [p.client])
-    .orderBy("feed")
-    .limit(limitTo(p.limit)),
-);
-
-export const deleteHoldings = bulkStatement((db, p: Owner & { client: string }, rows: { feed: string }[]) =>
-  db
-    .deleteFrom("holdings")
-    .where("user_id", "=", p.user_id)
-    .where("client", "=", p.client)
-    .where("feed", "in", columnOf(rows, "feed")),
 );

@@ -73,3 +73,22 @@ export const copyHoldings = statement((db, p: Owner & { from: string; to: string
         .where("client", "=", p.from),
     ),
 );
+
+/** Some feeds that a client holds. */
+export const listHeld = statement((db, p: OfClient & { limit: number }) =>
+  db
+    .selectFrom("holdings")
+    .select("feed")
+    .where("user_id", "in", [p.user_id])
+    .where("client", "in", [p.client])
+    .orderBy("feed")
+    .limit(limitTo(p.limit)),
+);
+
+export const deleteHoldings = bulkStatement((db, p: OfClient, rows: { feed: string }[]) =>
+  db
+    .deleteFrom("holdings")
+    .where("user_id", "=", p.user_id)
+    .where("client", "=", p.client)
+    .where("feed", "in", columnOf(rows, "feed")),
+);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Tx } from "../../src/db/statement.ts";
 import { tables } from "../../src/db/tables.ts";
 import { findNews, listChanged, listChangedAfter } from "../../src/store/change-feed.ts";
-import { deleteHoldings, listHeld, noteClientSeen } from "../../src/store/clients.ts";
+import { noteClientSeen } from "../../src/store/clients.ts";
 import {
   anyArrived,
   findArrival,
@@ -42,7 +42,7 @@ import {
 import { findFeeds, listFeedsOf, listLeft } from "../../src/store/feeds.ts";
 import { findGuids, listGuidsOf } from "../../src/store/guids.ts";
 import { HISTORY_END, listHistory } from "../../src/store/history.ts";
-import { findHoldings, listHoldings, listToResend } from "../../src/store/holdings.ts";
+import { deleteHoldings, findHoldings, listHeld, listHoldings, listToResend } from "../../src/store/holdings.ts";
 import { findFirstPlay, findPlay, sumByPodcast, sumSpans } from "../../src/store/listening-hours.ts";
 import { findLoginToken, listFamily } from "../../src/store/login-tokens.ts";
 import { findEntries, findLatestPlays, findPlace, listPlacesOfEpisode, listPlays } from "../../src/store/play-list.ts";
