@@ -9,7 +9,7 @@ import {
   listUnseenClients,
   takeDevices,
 } from "../store/clients.ts";
-import { copyHoldings, deleteHoldings, listHeld } from "../store/holdings.ts";
+import { copyHoldings, deleteHoldings, listHoldingsAfter } from "../store/holdings.ts";
 import { PART } from "../store/rows.ts";
 import { listUserTokens } from "../store/tokens.ts";
 import { lockUser } from "../store/users.ts";
@@ -78,7 +78,7 @@ export async function introduceClient(
 
 /** Deletes a part of what a client holds, or the client with the last part. @returns how many clients; null if more is left */
 async function deletePart(tx: Tx, user_id: number, { id }: Pick<Client, "id">): Promise<number | null> {
-  const part = await listHeld(tx, { user_id, client: id, limit: PART });
+  const part = await listHoldingsAfter(tx, { user_id, client: id, after: "", limit: PART });
   await deleteHoldings(tx, { user_id, client: id }, part);
   return part.length < PART ? (await deleteClients(tx, { user_id }, [{ id }])).length : null;
 }

@@ -15,7 +15,8 @@ export const findHoldings = bulkStatement((db, p: OfClient, rows: { feed: string
   ofClient(db, p).where("feed", "in", columnOf(rows, "feed")),
 );
 
-const listAfter = statement((db, p: OfClient & { after: string; limit: number }) =>
+/** A page of what a client holds. */
+export const listHoldingsAfter = statement((db, p: OfClient & { after: string; limit: number }) =>
   db
     .selectFrom("holdings")
     .select(COLUMNS)
@@ -29,7 +30,7 @@ const listAfter = statement((db, p: OfClient & { after: string; limit: number })
 export const listHoldings = (tx: Tx, of: OfClient) =>
   readRows(
     "",
-    (after, limit) => listAfter(tx, { ...of, after, limit }),
+    (after, limit) => listHoldingsAfter(tx, { ...of, after, limit }),
     ({ feed }) => feed,
   );
 
@@ -72,17 +73,6 @@ export const copyHoldings = statement((db, p: Owner & { from: string; to: string
         .where("user_id", "=", p.user_id)
         .where("client", "=", p.from),
     ),
-);
-
-/** Some feeds that a client holds. */
-export const listHeld = statement((db, p: OfClient & { limit: number }) =>
-  db
-    .selectFrom("holdings")
-    .select("feed")
-    .where("user_id", "in", [p.user_id])
-    .where("client", "in", [p.client])
-    .orderBy("feed")
-    .limit(limitTo(p.limit)),
 );
 
 export const deleteHoldings = bulkStatement((db, p: OfClient, rows: { feed: string }[]) =>

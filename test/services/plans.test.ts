@@ -42,7 +42,13 @@ import {
 import { findFeeds, listFeedsOf, listLeft } from "../../src/store/feeds.ts";
 import { findGuids, listGuidsOf } from "../../src/store/guids.ts";
 import { HISTORY_END, listHistory } from "../../src/store/history.ts";
-import { deleteHoldings, findHoldings, listHeld, listHoldings, listToResend } from "../../src/store/holdings.ts";
+import {
+  deleteHoldings,
+  findHoldings,
+  listHoldings,
+  listHoldingsAfter,
+  listToResend,
+} from "../../src/store/holdings.ts";
 import { findFirstPlay, findPlay, sumByPodcast, sumSpans } from "../../src/store/listening-hours.ts";
 import { findLoginToken, listFamily } from "../../src/store/login-tokens.ts";
 import { findEntries, findLatestPlays, findPlace, listPlacesOfEpisode, listPlays } from "../../src/store/play-list.ts";
@@ -314,7 +320,11 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
   ["a page of entities", "id", (tx) => listSubscriptionsAfter(tx, { user_id, after: 5, all: 0, limit: 30 })],
   ["actions that were done", "action_id", bulk(findActions, (n) => ({ action_id: `action${n}` }))],
   ["actions that were done long ago", "action_id", bulk(deleteActions, (n) => ({ action_id: `action${n}` }))],
-  ["a part of what is forgotten", "client", (tx) => listHeld(tx, { user_id, client: "client0", limit: 10 })],
+  [
+    "a part of what is forgotten",
+    "client",
+    (tx) => listHoldingsAfter(tx, { user_id, client: "client0", after: "", limit: 10 }),
+  ],
   [
     "what is forgotten",
     "feed",
