@@ -13,7 +13,7 @@ import {
   listArrivedOf,
   listArrivedOfLong,
 } from "../store/episode-actions.ts";
-import { countEpisodesOf } from "../store/episodes.ts";
+import { countEpisodesIn } from "../store/episodes.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { PAGE } from "../store/rows.ts";
 import { nextTurn } from "../turns.ts";
@@ -129,7 +129,7 @@ const readOf =
   (podcast: number): ReadArrivals =>
   async (tx, arrivals, aggregated) => {
     const { user_id, start: after, end } = arrivals;
-    const [counted] = await countEpisodesOf(tx, { user_id, podcast, most: FEW + 1 });
+    const [counted] = await countEpisodesIn(tx, { user_id, most: FEW + 1 }, [{ podcast }]);
     if (Number(counted?.count) <= FEW) {
       const rows = await (aggregated ? listArrivedEpisodesOf : listArrivedOf)(tx, { ...arrivals, podcast });
       return { rows, to: lastOf(rows) };

@@ -1,6 +1,6 @@
 // Statements on episodes.
-import { type Kysely, type RawBuilder, sql } from "kysely";
-import type { EpisodeActionTable, EpisodeTable, FeedColumns, Owner, Schema } from "../db/schema.ts";
+import { type RawBuilder, sql } from "kysely";
+import type { EpisodeActionTable, EpisodeTable, FeedColumns, Owner } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { bigint, columnOf, numbersOf, saveRows } from "./rows.ts";
 
@@ -52,13 +52,6 @@ export const findEpisode = statement(
       where episodes.user_id in (${p.user_id}) and episodes.id = ${p.id}`,
 );
 
-const episodesOf = (db: Kysely<Schema>, p: Owner & { podcast: number }) =>
-  db
-    .selectFrom("episodes")
-    .select("episodes.id")
-    .where("episodes.user_id", "=", p.user_id)
-    .where("episodes.podcast", "=", p.podcast);
-
 /** How many episodes each of these podcasts has; at most `most` are counted. */
 export const countEpisodesIn = bulkStatement(
   (_, p: Owner & { most: number }, rows: { podcast: number }[]) =>
@@ -67,13 +60,6 @@ export const countEpisodesIn = bulkStatement(
           select 1 from episodes where episodes.user_id in (${p.user_id}) and episodes.podcast = wanted.column1
           limit ${limitTo(p.most)}) as counted) as count
       from (values ${numbersOf(rows, ["podcast"])}) as wanted`,
-);
-
-/** How many episodes a podcast has; at most `most` are counted. */
-export const countEpisodesOf = statement((db, p: Owner & { podcast: number; most: number }) =>
-  db
-    .selectFrom(episodesOf(db, p).limit(limitTo(p.most)).as("counted"))
-    .select((row) => row.fn.countAll<number>().as("count")),
 );
 
 /** Episodes by their ids. */
@@ -156,7 +142,12 @@ export const deleteEpisodes = bulkStatement((db, p: Owner, rows: { id: number }[
 
 /** The ids of some episodes of a podcast. */
 export const listIdsOf = statement((db, p: Owner & { podcast: number; limit: number }) =>
-  episodesOf(db, p).limit(limitTo(p.limit)),
+  db
+    .selectFrom("episodes")
+    .select("id")
+    .where("user_id", "=", p.user_id)
+    .where("podcast", "=", p.podcast)
+    .limit(limitTo(p.limit)),
 );
 
 /** The episodes that have this URL or guid. Reads all that the user has. @param other the URL in its other scheme */

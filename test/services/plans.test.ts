@@ -28,7 +28,6 @@ import {
 } from "../../src/store/episode-moves.ts";
 import {
   countEpisodesIn,
-  countEpisodesOf,
   findEpisodesByGuid,
   findEpisodesById,
   findEpisodesByUrl,
@@ -359,7 +358,11 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
   ["actions of a long podcast", "arrived_at", (tx) => listArrivedOfLong(tx, { ...span(), podcast: 1 })],
   ["episodes of a long podcast", "arrived_at", (tx) => listArrivedEpisodesOfLong(tx, { ...span(), podcast: 1 })],
   ["the end of a part of actions", "arrived_at", (tx) => findLaterArrival(tx, { user_id, after: 1, skip: 99 })],
-  ["how many episodes a podcast has", "podcast", (tx) => countEpisodesOf(tx, { user_id, podcast: 1, most: 1001 })],
+  [
+    "how many episodes a podcast has",
+    "podcast",
+    (tx) => countEpisodesIn(tx, { user_id, most: 1001 }, [{ podcast: 1 }]),
+  ],
   ["episodes by guid", "guid_key", bulk(findEpisodesByGuid, (n) => ({ podcast: n % 200, guid_key: n }))],
   ["episodes by URL", "url_key", bulk(findEpisodesByUrl, (n) => ({ podcast: n % 200, url_key: n }))],
   [
