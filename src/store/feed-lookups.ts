@@ -152,7 +152,7 @@ const unfollow = bulkStatement((db, p: Owner, rows: Feed[]) =>
 );
 
 /**
- * Ends that a user follows some feeds, and deletes what is known of those that nobody else follows: a feed URL can hold a
+ * Ends that a user follows some feeds, and deletes what is known of those that no other user follows: a feed URL can hold a
  * secret. @returns whether more may be left
  */
 export async function unfollowSome(tx: Tx, owner: Owner): Promise<boolean> {

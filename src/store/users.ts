@@ -161,7 +161,7 @@ export const keepSessionKey = statement((db, p: Owner & { session_key: string })
     .returning(["session_key"]),
 );
 
-/** Locks the user's row too: whoever locks it later finds no user, as if all were deleted. No session begins. */
+/** Locks the user's row too. A later lock of it finds no user, as if all were deleted. No session begins. */
 export const closeUser = statement((db, p: Owner) =>
   db
     .updateTable("users")
