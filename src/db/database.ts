@@ -25,6 +25,12 @@ export interface Database {
    */
   write<T>(work: (tx: Tx) => Promise<T>, queue?: number): Promise<T>;
   /**
+   * Watches for writes of a user's data, on the engine that can.
+   * @returns whether there was none since this call that reads may have missed, for a write transaction of that user;
+   *   false if that is not known
+   */
+  watch?(user: number): () => boolean;
+  /**
    * Reads from the database and checks that its file was not moved or replaced.
    * @throws DomainError "unavailable"
    */

@@ -82,6 +82,7 @@ export async function readStream<One extends Found>(
 ): Promise<{ found: One | null; sent: SyncWindow }> {
   const { stream, since, peek, refusesUnsaved } = reading;
   const now = context.clock.now();
+  const isUnchanged = context.database.watch?.(actor.user_id);
   const seen = await context.database.read(async (tx) => {
     const cursor = await ClientCursor.read(tx, actor.user_id, client, stream);
     return look(tx, cursor, now, reading);
@@ -91,9 +92,10 @@ export async function readStream<One extends Found>(
   if (peek || !(mustWrite || isMove(seen, now))) return seen;
   try {
     return await transactAsReader(context, actor, async (user) => {
-      const cursor = await ClientCursor.begin(user, client, stream, since === 0, now);
+      const isSame = (client === null || seen.cursor.isKnown) && isUnchanged?.() === true;
+      const cursor = isSame ? seen.cursor : await ClientCursor.begin(user, client, stream, since === 0, now);
       // Again, with the user locked: more may have come.
-      const locked = await look(user.tx, cursor, now, reading);
+      const locked = isSame ? seen : await look(user.tx, cursor, now, reading);
       user.moveClock(locked.window.clock);
       await cursor.save(user, now, locked.window, mustWrite);
       await locked.found?.keep?.(user);

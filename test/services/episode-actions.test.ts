@@ -20,6 +20,7 @@ import { openTestApp, type TestApp } from "../support/app.ts";
 import { countReads } from "../support/count-reads.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { withMethods } from "../support/with-methods.ts";
 import { EVERYTHING, episodesOf } from "./episodes.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -576,13 +577,12 @@ test("an upload that is cut off has stored a part, and the rest when it is repea
   const actions = Array.from({ length: 300 }, (_, n) => play(n + 1, { guid: `guid${n}`, sent_at: n * 1000 }));
   const { app } = podkeep;
   let writes = 0;
-  const database: typeof app.database = {
-    ...app.database,
-    write: async (work, queue) => {
+  const database = withMethods(app.database, {
+    async write(work, queue) {
       if (++writes === 3) throw new Error("cut off");
       return app.database.write(work, queue);
     },
-  };
+  });
   await expect(uploadActions({ ...app, database }, ann, phone, actions)).rejects.toThrow("cut off");
   expect((await read(null)).actions).toHaveLength(256);
   await upload(phone, ...actions);

@@ -15,6 +15,7 @@ import { readAddition } from "../../src/services/podcasts.ts";
 import { getSubscription } from "../../src/services/subscriptions.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { withMethods } from "../support/with-methods.ts";
 import { historyOf, MINUTE } from "./history.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -161,7 +162,7 @@ test("of a long history, what a filter finds is complete, and others get a turn 
       };
       return work({ ...tx, execute });
     });
-  const context = { ...server.app, database: Object.assign(Object.create(server.app.database), { read }) };
+  const context = { ...server.app, database: withMethods(server.app.database, { read }) };
   const found = async (filter: { by?: string; guid?: string; limit?: number }) =>
     (await listHistory(context, me(), { limit: 100, ...filter })).map(({ what }) => what);
   expect(await found({ guid: ONE })).toEqual(["unsubscribed", "added"]);
@@ -328,7 +329,7 @@ describe("restoring a list", () => {
         }),
       );
     };
-    const context = { ...server.app, database: Object.assign(Object.create(server.app.database), { read }) };
+    const context = { ...server.app, database: withMethods(server.app.database, { read }) };
     const { then, changes } = await previewRestore(context, me(), { as_of }, true);
     expect([then.length, changes.length]).toEqual([50, 1]);
     // Of 1,000 changes, and the list some times.

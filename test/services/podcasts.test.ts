@@ -11,6 +11,7 @@ import { nextTurn } from "../../src/turns.ts";
 import { openTestApp } from "../support/app.ts";
 import { addFeeds } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { withMethods } from "../support/with-methods.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -57,7 +58,7 @@ test.each<[string, (context: Context, actor: Actor) => Promise<unknown>]>([
         },
       }),
     );
-  const database = Object.assign(Object.create(podkeep.app.database), { read });
+  const database = withMethods(podkeep.app.database, { read });
   await readList({ ...podkeep.app, database }, actAsUser(id));
   expect(rows.reduce((all, count) => all + count, 0)).toBeGreaterThanOrEqual(600);
   expect(Math.max(...rows)).toBeLessThanOrEqual(256);

@@ -4,6 +4,7 @@ import type { Database } from "../../src/db/database.ts";
 import { actAsUser } from "../../src/services/actor.ts";
 import { transact } from "../../src/services/transact.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
+import { withMethods } from "../support/with-methods.ts";
 
 let podkeep: TestApp;
 beforeEach(async () => {
@@ -23,7 +24,7 @@ test("what follows a commit happens once, also if the transaction is repeated af
       return app.database.write((tx) => work(tx), key);
     },
   };
-  await transact({ ...app, database: { ...app.database, ...database } }, actAsUser(id), async (user) => {
+  await transact({ ...app, database: withMethods(app.database, database) }, actAsUser(id), async (user) => {
     const run = ++runs;
     user.afterCommit(() => acts.push(run));
   });

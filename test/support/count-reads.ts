@@ -1,12 +1,13 @@
 // What a function reads from the database.
 import type { Tx } from "../../src/db/statement.ts";
 import type { Context } from "../../src/services/context.ts";
+import { withMethods } from "./with-methods.ts";
 
 /** Counts the statements that `work` reads with, and their rows. */
 export async function countReads<C extends Context>(context: C, work: (context: C) => Promise<unknown>) {
   const read = { statements: 0, rows: 0 };
   const { database } = context;
-  const counting: Context["database"] = Object.assign(Object.create(database), {
+  const counting = withMethods(database, {
     read: <T>(run: (tx: Tx) => Promise<T>) =>
       database.read((tx) =>
         run({
@@ -19,7 +20,6 @@ export async function countReads<C extends Context>(context: C, work: (context: 
           },
         }),
       ),
-    write: database.write.bind(database),
   });
   await work({ ...context, database: counting });
   return read;

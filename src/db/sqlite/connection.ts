@@ -1,10 +1,12 @@
 // A connection to the database file that is reopened after an I/O error.
 import { type SQLQueryBindings, Database as Sqlite, type Statement } from "bun:sqlite";
+import { z } from "zod";
 import { codeOf, DomainError, reasonOf, unavailableNow } from "../../errors.ts";
 import { describeNewer } from "../migrations/migrate.ts";
 import type { Query } from "../statement.ts";
 import { appliedMigrations, isDamage } from "./file.ts";
 
+const DataVersion = z.object({ data_version: z.number() });
 const DAMAGED = "its file is damaged, or can't be read: podkeep doctor says which";
 const PRAGMAS = ["busy_timeout = 0", "foreign_keys = on", "trusted_schema = off"];
 
@@ -12,6 +14,8 @@ export class SqliteConnection {
   readonly #statements = new Map<string, Statement<unknown, SQLQueryBindings[]>>();
   #sqlite: Sqlite;
   #broken = false;
+  /** SQLite's number of the present data, which only other connections change; null on a new connection. */
+  #version: number | null = null;
 
   /** Opens the file, which exists. It never waits for other processes: `busy_timeout` is 0. */
   constructor(
@@ -48,6 +52,7 @@ export class SqliteConnection {
       this.close();
       this.#sqlite = fresh;
       this.#broken = false;
+      this.#version = null;
     }
     this.run(sql);
   }
@@ -65,6 +70,13 @@ export class SqliteConnection {
   /** Executes a statement without parameters. */
   run(sql: string): unknown[] {
     return this.execute({ sql, parameters: [] });
+  }
+
+  /** Whether no other connection has written since the last call; false if that is not known. */
+  isAlone(): boolean {
+    const before = this.#version;
+    this.#version = DataVersion.parse(this.run("pragma data_version")[0]).data_version;
+    return this.#version === before;
   }
 
   /** Makes the next transaction open a new connection: after an I/O error the page cache may hold anything. */

@@ -184,6 +184,10 @@ class SqliteDatabase implements Database {
     return this.#limit.run(queue, () => this.#group.run(queue, act));
   }
 
+  watch(user: number): () => boolean {
+    return this.#group.watch(user);
+  }
+
   async check(): Promise<void> {
     await this.read((tx) => readAnything(tx, {}));
     this.#refuseLost();

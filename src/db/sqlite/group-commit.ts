@@ -3,6 +3,7 @@ import { inDoubt } from "../../errors.ts";
 import { Rounds } from "../../rounds.ts";
 import { LONGEST_TURN, nextTurn, takeTurns } from "../../turns.ts";
 import type { SqliteConnection } from "./connection.ts";
+import { LastWrites } from "./last-writes.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
 
 export interface GroupOptions {
@@ -52,6 +53,7 @@ const LARGE = 2;
 /** Runs jobs in groups, each but the first in its own savepoint. */
 export class GroupWriter {
   readonly #queue = new Rounds<Job>();
+  readonly #lastWrites = new LastWrites();
   /** How many of a user's last jobs took longer than a turn, as the parts of a large request do. */
   readonly #long = new Map<number | undefined, number>();
   #loop: Promise<void> | null = null;
@@ -70,6 +72,11 @@ export class GroupWriter {
       this.#queue.add({ ...job, resolve: (value) => resolve(value as T), reject });
       this.#loop ??= this.#work();
     });
+  }
+
+  /** As Database.watch(). */
+  watch(user: number): () => boolean {
+    return this.#lastWrites.watch(user);
   }
 
   /** Resolves when no job is queued or running. */
@@ -99,7 +106,9 @@ export class GroupWriter {
     try {
       this.options.refuse();
       await retryWhileBusy(this.options.busy_timeout, () => this.connection.begin("begin immediate"));
+      this.#lastWrites.begin(this.connection.isAlone());
     } catch (error) {
+      this.#rollback();
       const failure = this.connection.translate(error);
       for (const job of this.#queue.takeAll()) job.reject(failure);
       return false;
@@ -118,6 +127,7 @@ export class GroupWriter {
       if (!job) break;
       const begun = performance.now();
       const outcome = await (isFirst ? this.#runFirst(job) : this.#runNext(job));
+      this.#lastWrites.note(job.owner);
       if (!outcome) {
         job.isLong = true;
         this.#queue.postpone(job);
@@ -228,6 +238,7 @@ export class GroupWriter {
       job.waited = true;
     });
     this.options.ended();
+    this.#lastWrites.end();
     this.#ended = performance.now();
   }
 }
