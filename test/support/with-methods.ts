@@ -1,7 +1,7 @@
 // A database of which a test replaces some methods.
 import type { Database } from "../../src/db/database.ts";
 
-/** The same database with these methods in place of its own, which they may call. */
+/** The same database with these methods instead of those of its class, which they may call. */
 export const withMethods = (database: Database, methods: Partial<Database>): Database =>
   new Proxy(database, {
     get(target, name) {
