@@ -73,7 +73,7 @@ interface SubscriptionTable {
 }
 
 /** Every guid that a subscription ever had. */
-interface GuidTable {
+export interface GuidTable {
   user_id: number;
   guid: string;
   subscription: number;

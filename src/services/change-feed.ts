@@ -1,7 +1,7 @@
 // The change feed: what changed after a timestamp, oldest change first, page by page (P2).
 import type { Tx } from "../db/statement.ts";
 import { countChanged, countRetired, listChanged } from "../store/change-feed.ts";
-import { listGuidsOf } from "../store/guids.ts";
+import { listRetiredGuidsOf } from "../store/guids.ts";
 import { PAGE } from "../store/rows.ts";
 import { readClock } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
@@ -129,7 +129,7 @@ async function listItems(
   const from = Math.max(since + 1, start?.changed_at ?? 0);
   const rows = await listChanged(tx, { user_id, from, limit: per_page + (start ? 2 : 1) });
   const replaced = rows.filter((row) => row.guid_changed !== null && row.guid_changed > since);
-  const guids = await listGuidsOf(tx, { user_id }, replaced);
+  const guids = await listRetiredGuidsOf(tx, { user_id }, replaced);
   const retired = Map.groupBy(
     guids.filter((guid) => guid.retired_at !== null && guid.retired_at > since),
     (guid) => guid.subscription,

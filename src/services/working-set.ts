@@ -4,7 +4,7 @@ import { type SubscriptionChange, type SubscriptionState, stateOf } from "../dom
 import { WorkingSet } from "../domain/working-set.ts";
 import { cancelDeletions, findPending } from "../store/deletions.ts";
 import { findFeeds, listFeedsOf, saveFeeds } from "../store/feeds.ts";
-import { findGuids, listGuidsOf, saveGuids } from "../store/guids.ts";
+import { findGuids, listRetiredGuidsOf, saveGuids } from "../store/guids.ts";
 import { insertHistory } from "../store/history.ts";
 import { columnOf, rowsOf } from "../store/rows.ts";
 import { saveSpellings } from "../store/spellings.ts";
@@ -98,7 +98,10 @@ export async function saveWorkingSet(
   const now = clock.now();
   const merged = set.merged();
   if (merged.length > 0) {
-    const [guids, feeds] = [await listGuidsOf(tx, { user_id }, merged), await listFeedsOf(tx, { user_id }, merged)];
+    const [guids, feeds] = [
+      await listRetiredGuidsOf(tx, { user_id }, merged),
+      await listFeedsOf(tx, { user_id }, merged),
+    ];
     set.load({ subscriptions: [], guids, feeds, pending: [] });
   }
   await saveSubscriptions(

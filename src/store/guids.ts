@@ -1,19 +1,26 @@
 // Statements on the guids that subscriptions have or had.
-import type { Kysely } from "kysely";
-import type { Owner, Schema } from "../db/schema.ts";
+import { sql } from "kysely";
+import type { GuidTable, Owner } from "../db/schema.ts";
 import { bulkStatement } from "../db/statement.ts";
 import { columnOf, saveRows } from "./rows.ts";
 
-const ofUser = (db: Kysely<Schema>, p: Owner) =>
-  db.selectFrom("guids").select(["guid", "subscription", "retired_at"]).where("user_id", "=", p.user_id);
+type Found = Pick<GuidTable, "guid" | "subscription" | "retired_at">;
 
 export const findGuids = bulkStatement((db, p: Owner, rows: { guid: string }[]) =>
-  ofUser(db, p).where("guid", "in", columnOf(rows, "guid")),
+  db
+    .selectFrom("guids")
+    .select(["guid", "subscription", "retired_at"])
+    .where("user_id", "=", p.user_id)
+    .where("guid", "in", columnOf(rows, "guid")),
 );
 
-/** All guids of these subscriptions, former ones too. */
-export const listGuidsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
-  ofUser(db, p).where("subscription", "in", columnOf(rows, "id")),
+/** The retired guids of these subscriptions. Of a list, SQLite would read all of the user's instead. */
+export const listRetiredGuidsOf = bulkStatement(
+  (_, p: Owner, rows: { id: number }[]) =>
+    sql<Found>`select guid, subscription, retired_at
+      from (values ${sql.join(rows.map((row) => sql`(${row.id})`))}) as wanted
+      cross join guids
+      where user_id in (${p.user_id}) and subscription = wanted.column1 and retired_at is not null`,
 );
 
 /** Inserts guids. Those that exist get all new fields. */

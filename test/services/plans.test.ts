@@ -39,7 +39,7 @@ import {
   listPodcastsIn,
 } from "../../src/store/episodes.ts";
 import { findFeeds, listFeedsOf, listLeft } from "../../src/store/feeds.ts";
-import { findGuids, listGuidsOf } from "../../src/store/guids.ts";
+import { findGuids, listRetiredGuidsOf } from "../../src/store/guids.ts";
 import { HISTORY_END, listHistory } from "../../src/store/history.ts";
 import {
   deleteHoldings,
@@ -107,8 +107,10 @@ async function insertSubscriptions(count: number, user: string): Promise<void> {
   await insertMany(count, "feeds (user_id, feed, subscription)", `${user}, 'feed' || n, n`);
 }
 
-const insertGuids = (count: number, user: string) =>
-  insertMany(count, "guids (user_id, guid, subscription)", `${user}, 'guid' || n, n`);
+async function insertGuids(count: number, user: string): Promise<void> {
+  await insertMany(count, "guids (user_id, guid, subscription)", `${user}, 'guid' || n, n`);
+  await insertMany(count, "guids (user_id, guid, subscription, retired_at)", `${user}, 'old' || n, n, n`);
+}
 
 const insertActions = (count: number, user: string) =>
   insertMany(
@@ -272,7 +274,7 @@ const NEED_STATISTICS = new Set([
   "feeds",
   "feeds of subscriptions",
   "guids",
-  "guids of subscriptions",
+  "retired guids of subscriptions",
   "what a deletion removes of plays",
   "a part of the plays that a deletion removes",
 ]);
@@ -430,7 +432,7 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
   ["feeds", "feed", bulk(findFeeds, (n) => ({ feed: `feed${n}` }))],
   ["feeds of subscriptions", "subscription", bulk(listFeedsOf, (id) => ({ id }))],
   ["guids", "guid", bulk(findGuids, (n) => ({ guid: `guid${n}` }))],
-  ["guids of subscriptions", "subscription", bulk(listGuidsOf, (id) => ({ id }))],
+  ["retired guids of subscriptions", "subscription", bulk(listRetiredGuidsOf, (id) => ({ id }))],
 ];
 
 /** An app marks all episodes of a podcast as played at one time. */

@@ -3,7 +3,7 @@
 -- Tables with foreign keys can't be distributed; the keys within one user's rows are added again below.
 alter table tokens drop constraint tokens_user_id_fkey;
 alter table subscriptions drop constraint subscriptions_user_id_fkey;
-alter table guids drop constraint guids_subscription;
+alter table guids drop constraint guids_user;
 alter table feeds drop constraint feeds_subscription;
 alter table deletions drop constraint deletions_user_id_fkey;
 alter table devices drop constraint devices_user_id_fkey;
@@ -56,8 +56,8 @@ select create_distributed_table('tokens', 'hash', colocate_with => 'none');
 -- So do feed_lookups, feed_followers and feed_walks, whose keys begin with the feed or which few processes read.
 
 alter table subscriptions add foreign key (user_id) references users (id) on delete cascade;
-alter table guids add constraint guids_subscription
-  foreign key (user_id, subscription) references subscriptions (user_id, id) on delete cascade;
+alter table guids add constraint guids_user
+  foreign key (user_id) references users (id) on delete cascade;
 alter table feeds add constraint feeds_subscription
   foreign key (user_id, subscription) references subscriptions (user_id, id) on delete cascade;
 alter table deletions add foreign key (user_id) references users (id) on delete cascade;

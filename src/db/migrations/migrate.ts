@@ -24,6 +24,7 @@ import { addEpisodeTitles } from "./0019_episode_titles.ts";
 import { giveEpisodesRowids } from "./0020_episode_pages.ts";
 import { numberUsers } from "./0021_numbered_users.ts";
 import { addEpisodeMoves } from "./0022_episode_moves.ts";
+import { indexRetiredGuids } from "./0023_retired_guids.ts";
 import type { Dialect } from "./dialect.ts";
 
 const MIGRATIONS: Record<string, (dialect: Dialect) => Migration> = {
@@ -49,6 +50,7 @@ const MIGRATIONS: Record<string, (dialect: Dialect) => Migration> = {
   "0020_episode_pages": giveEpisodesRowids,
   "0021_numbered_users": numberUsers,
   "0022_episode_moves": addEpisodeMoves,
+  "0023_retired_guids": indexRetiredGuids,
 };
 
 /** The schema version of this program: its last migration. */
