@@ -30,7 +30,7 @@ export async function withApp<T>(
   }
 }
 
-/** The same for work on one user's data, by the command. @throws DomainError "not_found" for an unknown user */
+/** The same for work on one user's data, by the command. @throws as actAsAdmin() does */
 export const withUser = <T>(command: Command, user: string, work: (app: App, admin: Admin) => Promise<T>): Promise<T> =>
   withApp(command, async (app) => work(app, await actAsAdmin(app, user, pathOf(command))));
 

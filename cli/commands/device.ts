@@ -5,7 +5,6 @@ import { DomainError } from "../../src/errors.ts";
 import { type Admin, actAsAdmin } from "../../src/services/actor.ts";
 import { forgetDevice, listAllDevices, listDevices, renameDevice } from "../../src/services/devices.ts";
 import { listRefusals, listRefusalsOfAll } from "../../src/services/refusals.ts";
-import { requireUser } from "../../src/services/users.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { formatPast, formatTime, layTable, printResult, toDay } from "../terminal/output.ts";
 import { withApp, withUser } from "../with-app.ts";
@@ -36,9 +35,8 @@ async function list(user: string | undefined, _options: unknown, command: Comman
   const { rows, refusals, now } = await withApp(command, async (app) => {
     const now = app.clock.now();
     if (user === undefined) return { rows: await listAllDevices(app), refusals: await listRefusalsOfAll(app), now };
-    const { name } = await requireUser(app, user);
     const actor = await actAsAdmin(app, user, "device list");
-    const rows = (await listDevices(app, actor)).map((row) => ({ user: name, ...row }));
+    const rows = (await listDevices(app, actor)).map((row) => ({ user: actor.name, ...row }));
     return { rows, refusals: await listRefusals(app, actor), now };
   });
   const listed = [

@@ -2,7 +2,7 @@
 import type { ChangedBy } from "../domain/history.ts";
 import { DomainError } from "../errors.ts";
 import type { Context } from "./context.ts";
-import { requireUser } from "./users.ts";
+import { requireOpen, requireUser } from "./users.ts";
 
 export type Scope = "read" | "write";
 
@@ -42,9 +42,14 @@ export const actAsUser = (user_id: number, label: string | null = null, device: 
   return { user_id, kind: "session", id: null, label, device, scope: "write" };
 };
 
-/** An admin who acts for a user by a command. @throws DomainError "not_found" for an unknown user */
+/**
+ * An admin who acts for a user by a command.
+ * @throws DomainError "not_found" for an unknown user, "conflict" for one who is being deleted
+ */
 export async function actAsAdmin(context: Context, user: string, label: string): Promise<Admin> {
-  const { id, name } = await requireUser(context, user);
+  const found = await requireUser(context, user);
+  requireOpen(found);
+  const { id, name } = found;
   return { user_id: id, name, kind: "admin", id: null, label, device: null, scope: "write" };
 }
 

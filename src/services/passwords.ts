@@ -1,12 +1,13 @@
 // Passwords: setting one, and generating one.
 import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
-import { lockUser, setPassword as setRow } from "../store/users.ts";
+import { setPassword as setRow } from "../store/users.ts";
 import { type Actor, requirePassword } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { type Attempts, LONGEST_PASSWORD } from "./password-checker.ts";
 import { deleteSignIns } from "./sessions.ts";
 import { isToken } from "./tokens.ts";
+import { transact } from "./transact.ts";
 import { findUser } from "./users.ts";
 
 const SHORTEST = 8;
@@ -14,7 +15,8 @@ const SHORTEST = 8;
 /**
  * Sets the user's password and ends all sessions, with what they have prepared: tokens stay.
  * @param password null to remove it: tokens still sign the user in
- * @throws DomainError "invalid" if it is too short or too long, "forbidden" if the actor signed in with a token
+ * @throws DomainError "invalid" if it is too short or too long, "forbidden" if the actor signed in with a token,
+ *   "unauthorized" if the user was deleted in between
  */
 export async function setPassword(context: Context, actor: Actor, password: string | null): Promise<void> {
   requirePassword(actor);
@@ -22,7 +24,7 @@ export async function setPassword(context: Context, actor: Actor, password: stri
   const password_hash = password === null ? null : await context.passwords.hash(password);
   const { user_id } = actor;
   const password_changed_at = context.clock.now();
-  await context.database.write((tx) => replacePassword(tx, { user_id, password_hash, password_changed_at }), user_id);
+  await transact(context, actor, ({ tx }) => replacePassword(tx, { user_id, password_hash, password_changed_at }));
 }
 
 /**
@@ -44,11 +46,10 @@ export async function changePassword(
   attempts.succeed(actor.user_id);
   requireGoodPassword(changed);
   const row = { password_hash: await context.passwords.hash(changed), password_changed_at: context.clock.now() };
-  await context.database.write(async (tx) => {
-    await lockUser(tx, actor);
+  await transact(context, actor, async ({ tx, user_id }) => {
     if ((await findUser(tx, name))?.password_hash !== user.password_hash) throw wrong();
-    await replacePassword(tx, { user_id: actor.user_id, ...row });
-  }, actor.user_id);
+    await replacePassword(tx, { user_id, ...row });
+  });
 }
 
 /** Sets a password, and ends what the old one has begun. */

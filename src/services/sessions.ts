@@ -22,7 +22,7 @@ import type { Context } from "./context.ts";
 import { type SignedIn, signedInAs } from "./sign-in.ts";
 import { isSigned, parseSession, type SessionPayload, signSession } from "./signed-sessions.ts";
 import { actorOf } from "./tokens.ts";
-import { transactAsReader } from "./transact.ts";
+import { transact, transactAsReader } from "./transact.ts";
 import { noteUse } from "./uses.ts";
 
 /** Who a session is for: an app, or the web page. One is not good for the other. */
@@ -157,13 +157,12 @@ export async function endAppSession(context: Context, { actor, hash, expires_at 
  * their token, links that show one, and a link to choose a password.
  * @throws DomainError "forbidden" if the actor signed in with a token
  */
-export async function signOutEverywhere({ database }: Context, actor: Actor): Promise<void> {
+export async function signOutEverywhere(context: Context, actor: Actor): Promise<void> {
   requirePassword(actor);
-  const { user_id } = actor;
-  await database.write(async (tx) => {
+  await transact(context, actor, async ({ tx, user_id }) => {
     await deleteSessionKey(tx, { user_id });
     await deleteSignIns(tx, user_id);
-  }, user_id);
+  });
 }
 
 /** Deletes what belongs to sessions, whose key the same transaction deletes. */

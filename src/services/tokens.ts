@@ -12,7 +12,7 @@ import {
   revokeToken as revokeRow,
   useToken,
 } from "../store/tokens.ts";
-import { lockUser } from "../store/users.ts";
+import { isClosed, lockUser } from "../store/users.ts";
 import { type Actor, actAsAdmin, requirePassword, requireWrite, type Scope } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { createDeviceOfToken } from "./devices.ts";
@@ -114,11 +114,11 @@ export function createToken(
 }
 
 /**
- * Runs `work` with a token that can read for a minute and is deleted after it; null if there is no user, the first one is
- * being deleted, or the database can't be written.
+ * Runs `work` with a token that can read for a minute and is deleted after it; null if there is no user, or the database
+ * can't be written.
  */
 export async function withTemporaryToken<T>(context: Context, work: (token: string | null) => Promise<T>): Promise<T> {
-  const [user] = await listUsers(context);
+  const user = (await listUsers(context)).find((one) => !isClosed(one));
   if (!user) return work(null);
   const actor = await actAsAdmin(context, user.name, "doctor");
   const expires_at = context.clock.now() + 60_000;

@@ -10,6 +10,7 @@ import {
   findPublicId,
   findUsers,
   insertUser,
+  isClosed,
   latestClock,
   listUsers as listRows,
   listUsersAfter,
@@ -45,7 +46,7 @@ export async function addUser(tx: Tx, { clock, ids }: Context, named: UserName):
   const public_id = await drawId(tx, ids);
   await takeSetupCode(tx, {});
   const taken = await findNamed(tx, named);
-  if (taken) throw new DomainError("conflict", `There is a user ${taken.name} already`);
+  if (taken) refuseTaken(taken);
   const [made] = await insertUser(tx, { public_id, ...named, created_at: clock.now() });
   if (!made) throw new Error("An insert returned no row");
   return { id: made.id, public_id, name: named.name };
@@ -72,15 +73,17 @@ export function requireName(text: string): UserName {
 /**
  * Renames a user; tokens and sessions stay valid.
  * @returns the former name
- * @throws DomainError "not_found", "invalid" if the new name is not allowed, "conflict" if it is taken in any case
+ * @throws DomainError "not_found", "invalid" if the new name is not allowed, "conflict" if it is taken in any case, or the
+ *   user is being deleted
  */
 export async function renameUser({ database }: Context, name: string, to: string): Promise<string> {
   const named = requireName(to);
   return database.write(async (tx) => {
     const user = await findUser(tx, name);
     if (!user) throw noUser(name);
+    requireOpen(user);
     const taken = await findNamed(tx, named);
-    if (taken && taken.id !== user.id) throw new DomainError("conflict", `There is a user ${taken.name} already`);
+    if (taken && taken.id !== user.id) refuseTaken(taken);
     const renamed = await renameRow(tx, { user_id: user.id, from: user.name, ...named });
     if (renamed.length === 0) throw noUser(name);
     return user.name;
@@ -133,11 +136,23 @@ export async function hasUsers({ database }: Context): Promise<boolean> {
   return (await database.read((tx) => anyUser(tx, {}))).length > 0;
 }
 
-/** The user of this name, compared without case. @throws DomainError "not_found" */
-export async function requireUser({ database }: Context, name: string): Promise<User> {
+/** The user of this name, compared without case, also one who is being deleted. @throws DomainError "not_found" */
+export async function requireUser({ database }: Context, name: string) {
   const user = await database.read((tx) => findUser(tx, name));
   if (!user) throw noUser(name);
   return user;
+}
+
+/** @throws DomainError "conflict" if the user is being deleted */
+export function requireOpen(user: Pick<UserTable, "name" | "session_key">): void {
+  if (!isClosed(user)) return;
+  const rest = `podkeep user delete ${user.name} deletes the rest`;
+  throw new DomainError("conflict", `The user ${user.name} is being deleted, or that was interrupted: ${rest}`);
+}
+
+function refuseTaken(user: Parameters<typeof requireOpen>[0]): never {
+  requireOpen(user);
+  throw new DomainError("conflict", `There is a user ${user.name} already`);
 }
 
 const noUser = (name: string) => new DomainError("not_found", `There is no user ${name}`);

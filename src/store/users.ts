@@ -25,7 +25,7 @@ export const latestClock = statement((db) =>
 export const findUsers = statement((db, p: { name: string; name_key: string }) =>
   db
     .selectFrom("users")
-    .select(["id", "public_id", "name", "password_hash", "last_subscription"])
+    .select(["id", "public_id", "name", "password_hash", "last_subscription", "session_key"])
     .where((row) => row.or([row("name", "=", p.name), row("name_key", "=", p.name_key)])),
 );
 
@@ -38,7 +38,7 @@ export const findName = statement((db, p: Owner) => db.selectFrom("users").selec
 export const listUsers = statement((db) =>
   db
     .selectFrom("users")
-    .select(["id", "public_id", "name", "created_at"])
+    .select(["id", "public_id", "name", "created_at", "session_key"])
     .select((row) => [
       row.case().when("password_hash", "is", null).then(row.lit(0)).else(row.lit(1)).end().as("has_password"),
       row

@@ -8,7 +8,8 @@ import { identifyClient } from "../../src/services/clients.ts";
 import type { Context } from "../../src/services/context.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
 import { logIn } from "../../src/services/login-tokens.ts";
-import { createSession } from "../../src/services/sessions.ts";
+import { setPassword } from "../../src/services/passwords.ts";
+import { createSession, signOutEverywhere } from "../../src/services/sessions.ts";
 import { issueAppToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/user-deletion.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
@@ -128,6 +129,8 @@ test.each<[what: string, (context: Context, user: TestUser) => Promise<unknown>]
   ["gets a token", (context, user) => issueAppToken(context, phone(user), "app")],
   ["signs in", (context, user) => createSession(context, phone(user), "app")],
   ["signs in to the page", (context, user) => createSession(context, phone(user), "page")],
+  ["sets a password", (context, user) => setPassword(context, phone(user), PASSWORD)],
+  ["signs out everywhere", (context, user) => signOutEverywhere(context, phone(user))],
   ["logs in", (context, { name }) => logIn(context, { name, password: PASSWORD, app: null }, UNLIMITED)],
 ])(
   "an app that %s while its user is deleted is not authorized, also if the deletion is cut off",

@@ -4,15 +4,19 @@ import { rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
+import { DomainError } from "../../../src/errors.ts";
 import { actAsAdmin } from "../../../src/services/actor.ts";
 import { noteSync, saveDevice } from "../../../src/services/devices.ts";
 import { findPasswordLink } from "../../../src/services/password-links.ts";
 import { createRefusalLog, listRefusalsOfAll } from "../../../src/services/refusals.ts";
 import { createSession, readSession } from "../../../src/services/sessions.ts";
 import { signIn } from "../../../src/services/sign-in.ts";
+import { deleteUser } from "../../../src/services/user-deletion.ts";
 import { saveRefusal } from "../../../src/store/refusals.ts";
 import { UNLIMITED } from "../../support/attempts.ts";
+import { beforeWrites } from "../../support/before-writes.ts";
 import { CAN_MOUNT, mountDisk, unmountDisks } from "../../support/disk.ts";
+import { addFeeds } from "../../support/feeds.ts";
 import { PATIENCE, until } from "../../support/patience.ts";
 import { openProgram, PROGRAM, SOURCE } from "../../support/program.ts";
 
@@ -290,4 +294,32 @@ test.each([
     const { exitCode, stderr } = Bun.spawnSync([...shell, "--data-dir", podkeep.data]);
     expect([exitCode, stderr.toString()]).toEqual([reason.includes("larger") ? 1 : 2, `error: ${reason}\n`]);
   }
+});
+
+test("commands say of a user whose deletion was cut off that it is being deleted, until another deletion ends it", async () => {
+  await podkeep.run(["user", "create", "ann"]);
+  const app = await open();
+  const urls = Array.from({ length: 1000 }, (_, n) => `https://a.example/${n}`);
+  await addFeeds(app, (await actAsAdmin(app, "ann", "test")).user_id, urls);
+  const context = beforeWrites(app, (write) => {
+    if (write === 2) throw new DomainError("unavailable", "cut off");
+  });
+  await expect(deleteUser(context, "ann")).rejects.toThrow("cut off");
+  await app.close();
+  for (const command of [
+    ["user", "password", "ann", "--generate"],
+    ["user", "password", "ann", "--remove"],
+    ["user", "password", "ann", "--link"],
+    ["user", "sign-out", "ann"],
+    ["user", "rename", "ann", "bob"],
+    ["user", "create", "ann"],
+    ["token", "issue", "ann", "--label", "phone"],
+    ["subscription", "list", "ann"],
+    ["opml", "export", "ann"],
+  ]) {
+    const { code, err } = await podkeep.run(command);
+    expect([command, code, err]).toEqual([command, 1, expect.stringContaining("podkeep user delete ann")]);
+  }
+  expect((await podkeep.run(["user", "delete", "ann", "--yes"])).out).toBe("Deleted user ann\n");
+  expect((await podkeep.run(["user", "create", "ann"])).code).toBe(0);
 });
