@@ -3,9 +3,9 @@ import type { Tx } from "../db/statement.ts";
 import { countChanged, countRetired, listChanged } from "../store/change-feed.ts";
 import { listRetiredGuidsOf } from "../store/guids.ts";
 import { PAGE } from "../store/rows.ts";
-import { readClock } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
+import { clockIn } from "./transact.ts";
 
 /** The place of an item in the change feed. */
 export interface ChangePosition {
@@ -44,11 +44,10 @@ export interface ChangePage {
   previous: number | null;
 }
 
-const clockIn = async (tx: Tx, user_id: number) => (await readClock(tx, { user_id }))[0]?.clock ?? 0;
-
 /**
  * Lists what changed after a timestamp, deleted subscriptions included.
  * @param known the user's clock a moment ago: if it is not later than `since`, nothing is read
+ * @throws DomainError "unauthorized" as clockIn() does
  */
 export async function listChanges(
   { database }: Context,

@@ -18,7 +18,7 @@ import type { Actor } from "./actor.ts";
 import { type Client, hasEarlier, introduceClient } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { noteSync } from "./devices.ts";
-import { transactAsReader, type UserTx } from "./transact.ts";
+import { deleted, transactAsReader, type UserTx } from "./transact.ts";
 
 /** What a client syncs; it has a position in each. */
 export type Stream = CursorTable["stream"];
@@ -42,11 +42,13 @@ export class ClientCursor {
     readonly clock: Millis,
   ) {}
 
+  /** @throws DomainError "unauthorized" if the user was deleted */
   static async read(tx: Tx, user_id: number, client: Client | null, stream: Stream): Promise<ClientCursor> {
     const [found] = await findPosition(tx, { user_id, client: client?.id ?? "", stream });
-    const row = found && found.id !== null ? found : undefined;
-    const last = found && found.since !== null ? positionOf(found) : null;
-    return new ClientCursor(client, stream, row, last, found?.clock ?? 0);
+    if (!found) throw deleted();
+    const row = found.id !== null ? found : undefined;
+    const last = found.since !== null ? positionOf(found) : null;
+    return new ClientCursor(client, stream, row, last, found.clock);
   }
 
   /**

@@ -32,7 +32,7 @@ import { readStream } from "./client-stream.ts";
 import type { Client } from "./clients.ts";
 import type { Context } from "./context.ts";
 import { renewForClient } from "./episode-moves.ts";
-import type { UserTx } from "./transact.ts";
+import { clockIn, type UserTx } from "./transact.ts";
 
 interface FeedChanges {
   /** Feed URLs in the client's own spelling. */
@@ -210,6 +210,7 @@ export async function listDeviceFeeds(
 ): Promise<{ feed_url: string; title: string | null }[]> {
   const { user_id } = actor;
   const { listed, readAt } = await context.database.read(async (tx) => {
+    await clockIn(tx, user_id);
     const feeds = await listSubscribed(tx, { user_id });
     const safe = client ? await filterInTurns(feeds, ({ feed_url }) => isSafeAddress(feed_url)) : feeds;
     const urls = safe.map(({ feed_url }) => feed_url);

@@ -17,12 +17,12 @@ import type { WorkingSet } from "../domain/working-set.ts";
 import { DomainError } from "../errors.ts";
 import { readChanges, readHistoryStart } from "../store/history.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
-import { readClock } from "../store/users.ts";
 import { nextTurn } from "../turns.ts";
 import { type Actor, requireWrite } from "./actor.ts";
 import type { Context } from "./context.ts";
 import { changeOf, findTimestamp } from "./history.ts";
 import { asPart, inParts } from "./parts.ts";
+import { clockIn } from "./transact.ts";
 import { changeSubscriptions, type Rehearsal } from "./working-set.ts";
 
 /** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
@@ -51,9 +51,9 @@ export async function listSubscribedAt(
   const now = clock.now();
   const { from, to, past } = await database.read(async (tx) => {
     const from = await findMoment(tx, user_id, moment, now);
-    const [user] = await readClock(tx, { user_id });
+    const to = await clockIn(tx, user_id);
     const present = await listSubscriptions(tx, { user_id });
-    return { from, to: user?.clock ?? 0, past: new Map(present.map((row) => [row.id, readSubscription(row)])) };
+    return { from, to, past: new Map(present.map((row) => [row.id, readSubscription(row)])) };
   });
   for await (const changes of readChanges(database, { user_id, from, to })) {
     for (const row of changes) undoChange(past, changeOf(row));

@@ -22,7 +22,7 @@ import type { Context } from "./context.ts";
 import { type SignedIn, signedInAs } from "./sign-in.ts";
 import { isSigned, parseSession, type SessionPayload, signSession } from "./signed-sessions.ts";
 import { actorOf } from "./tokens.ts";
-import { transact, transactAsReader } from "./transact.ts";
+import { deleted, transact, transactAsReader } from "./transact.ts";
 import { noteUse } from "./uses.ts";
 
 /** Who a session is for: an app, or the web page. One is not good for the other. */
@@ -185,5 +185,3 @@ async function requireKey({ database }: Context, user_id: number): Promise<{ pub
   if (!kept?.session_key) throw deleted();
   return { public_id, key: kept.session_key };
 }
-
-const deleted = () => new DomainError("unauthorized", "The user was deleted");

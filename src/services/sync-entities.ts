@@ -15,7 +15,7 @@ import {
 } from "../store/sync-entities.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
-import { transactAsReader, type UserTx } from "./transact.ts";
+import { clockIn, transactAsReader, type UserTx } from "./transact.ts";
 
 /** A subscription as a client sees it; times are Unix milliseconds. */
 export interface ShownEntity {
@@ -109,13 +109,14 @@ async function readWithEntities<T>(
   const { user_id } = actor;
   for (;;) {
     const missing: number[] = [];
-    const result = await context.database.read((tx) =>
-      read(tx, async (rows) => {
+    const result = await context.database.read(async (tx) => {
+      await clockIn(tx, user_id);
+      return read(tx, async (rows) => {
         const found = await readEntities(tx, user_id, rows);
         for (const { id } of rows) if (!found.has(id)) missing.push(id);
         return found;
-      }),
-    );
+      });
+    });
     if (missing.length === 0) return result;
     await transactAsReader(context, actor, (user) => requireEntities(user, missing));
   }

@@ -2,7 +2,7 @@
 import { timeForChanges } from "../clock.ts";
 import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
-import { lockUser, readCounters, saveCounters } from "../store/users.ts";
+import { lockUser, readClock, readCounters, saveCounters } from "../store/users.ts";
 import { type Actor, requireWrite } from "./actor.ts";
 import type { Context, Moving } from "./context.ts";
 
@@ -81,8 +81,21 @@ export function rehearse<T>(
 }
 
 function found([row]: Counters[]): Counters {
-  if (!row) throw new DomainError("unauthorized", "The user was deleted");
+  if (!row) throw deleted();
   return row;
+}
+
+/** The error if the user is not there any more, or is being deleted. */
+export const deleted = () => new DomainError("unauthorized", "The user was deleted");
+
+/**
+ * The user's clock, for a read that an app may take for the whole list.
+ * @throws DomainError "unauthorized" if the user was deleted since the app signed in
+ */
+export async function clockIn(tx: Tx, user_id: number): Promise<number> {
+  const [row] = await readClock(tx, { user_id });
+  if (!row) throw deleted();
+  return row.clock;
 }
 
 function counting(row: Counters, wall: Context["clock"]) {

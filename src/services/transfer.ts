@@ -8,7 +8,7 @@ import { requireRights } from "../db/sqlite/directory-owner.ts";
 import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
 import { beginCopy, endCopy, type Row, transfers } from "../store/transfer.ts";
-import { countUsers, readClock } from "../store/users.ts";
+import { countUsers, findName } from "../store/users.ts";
 import { readUsers } from "./users.ts";
 
 /** All rows of one user, by table, in the order of their keys. */
@@ -133,7 +133,7 @@ async function haveSameClocks(one: Database, other: Database): Promise<boolean> 
   return (await others.next()).done === true;
 }
 
-const hasUser = async (tx: Tx, user_id: number) => (await readClock(tx, { user_id })).length > 0;
+const hasUser = async (tx: Tx, user_id: number) => (await findName(tx, { user_id })).length > 0;
 
 function readUser(database: Database, user_id: number): Promise<Belongings> {
   return database.read(async (tx) => {

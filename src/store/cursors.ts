@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { ClientTable, CursorTable, Owner } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { saveRow } from "./rows.ts";
+import { CLOSED } from "./users.ts";
 
 type OfClient = Owner & { client: string; stream: CursorTable["stream"] };
 
@@ -10,7 +11,7 @@ type Client = Pick<ClientTable, "id" | "seen_at" | "began" | "from_nothing">;
 type Cursor = Pick<CursorTable, "since" | "start" | "own" | "given" | "uploaded_at" | "ahead">;
 type Nothing<Row> = Record<keyof Row, null>;
 
-/** The user's clock, the client and its position, one row if the user is there. What is not known is null. */
+/** The user's clock, the client and its position, one row if the user is there, and not closed. What is not known is null. */
 export const findPosition = statement(
   (_, p: OfClient) =>
     sql<{ clock: number } & (Client | Nothing<Client>) & (Cursor | Nothing<Cursor>)>`
@@ -20,7 +21,7 @@ export const findPosition = statement(
       left join clients on clients.user_id = users.id and clients.id in (${p.client})
       left join cursors on cursors.user_id = clients.user_id and cursors.client = clients.id
         and cursors.stream in (${p.stream})
-      where users.id in (${p.user_id})`,
+      where users.id in (${p.user_id}) and users.session_key is distinct from ${sql.lit(CLOSED)}`,
 );
 
 export const findCursor = statement((db, p: OfClient) =>

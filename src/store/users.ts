@@ -4,12 +4,21 @@ import type { Owner, Schema, UserTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { pick } from "./rows.ts";
 
+/** In place of the session key of a user who is being deleted. */
+export const CLOSED = "";
+export const isClosed = ({ session_key }: Pick<UserTable, "session_key">) => session_key === CLOSED;
+
 /** The user's clock as a column of a statement on the user's rows, which saves a statement. */
 export const clockOf = (db: Kysely<Schema>, user_id: number) =>
   db.selectFrom("users").select("clock").where("users.id", "=", user_id).$asScalar().$notNull().as("clock");
 
+/** The user's clock. @returns no row if the user is closed: nothing may take what is left for the whole list */
 export const readClock = statement((db, p: Owner) =>
-  db.selectFrom("users").select("clock").where("id", "=", p.user_id),
+  db
+    .selectFrom("users")
+    .select("clock")
+    .where("id", "=", p.user_id)
+    .where("session_key", "is distinct from", sql.lit(CLOSED)),
 );
 
 /** Users in the order of their ids, with their clocks. */
@@ -109,17 +118,13 @@ export const renameUser = statement((db, p: Owner & { from: string; name: string
 const COUNTERS = ["clock", "last_subscription", "last_deletion", "last_episode", "last_play"] as const;
 type Counters = Pick<UserTable, (typeof COUNTERS)[number]>;
 
-/** In place of the session key of a user who is being deleted. */
-const CLOSED = "";
-export const isClosed = ({ session_key }: Pick<UserTable, "session_key">) => session_key === CLOSED;
-
 /** Locks the user's row for the rest of the transaction and reads its counters. @returns no row if the user is closed */
 export const lockUser = statement((db, p: Owner) =>
   db
     .updateTable("users")
     .set((row) => ({ clock: row.ref("clock") }))
     .where("id", "=", p.user_id)
-    .where((row) => row.or([row("session_key", "is", null), row("session_key", "!=", sql.lit(CLOSED))]))
+    .where("session_key", "is distinct from", sql.lit(CLOSED))
     .returning(COUNTERS),
 );
 

@@ -4,12 +4,14 @@ import { tables } from "../../src/db/tables.ts";
 import { DomainError } from "../../src/errors.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { actAsUser } from "../../src/services/actor.ts";
+import { listChanges } from "../../src/services/change-feed.ts";
 import { identifyClient } from "../../src/services/clients.ts";
 import type { Context } from "../../src/services/context.ts";
-import { readFeedChanges } from "../../src/services/device-list.ts";
+import { listDeviceFeeds, readFeedChanges } from "../../src/services/device-list.ts";
 import { logIn } from "../../src/services/login-tokens.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { createSession, signOutEverywhere } from "../../src/services/sessions.ts";
+import { listEntities } from "../../src/services/sync-entities.ts";
 import { issueAppToken } from "../../src/services/tokens.ts";
 import { deleteUser } from "../../src/services/user-deletion.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
@@ -145,3 +147,27 @@ test.each<[what: string, (context: Context, user: TestUser) => Promise<unknown>]
     expect(await rowsOf(user.id)).toEqual({});
   },
 );
+
+test.each<[what: string, (context: Context, user: TestUser) => Promise<unknown>]>([
+  ["its list", (context, user) => listDeviceFeeds(context, phone(user), null)],
+  [
+    "its list as it spells it",
+    (context, user) => {
+      const client = identifyClient(phone(user), appNamed("gPodder", "gpodder"));
+      return listDeviceFeeds(context, phone(user), client, { peek: true });
+    },
+  ],
+  ["a page of the draft", (context, user) => listEntities(context, phone(user), { after: 0, limit: 5000, all: true })],
+  ["all changes", (context, user) => readFeedChanges(context, phone(user), null, { since: 0 })],
+  [
+    "a page of changes",
+    (context, user) => listChanges(context, phone(user), { since: null, page: 1, per_page: 5000, after: null }),
+  ],
+])("an app that is signed in when a deletion begins does not take what is left for %s", async (what, read) => {
+  const user = await createLarge(what.replaceAll(" ", "-"));
+  await read(podkeep.app, user);
+  await deleteSome(user);
+  await expect(read(podkeep.app, user)).rejects.toMatchObject({ code: "unauthorized" });
+  await deleteUser(podkeep.app, user.name);
+  await expect(read(podkeep.app, user)).rejects.toMatchObject({ code: "unauthorized" });
+});
