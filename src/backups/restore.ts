@@ -35,7 +35,8 @@ import {
 } from "../store/restore.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { revokeToken } from "../store/tokens.ts";
-import { latestClock, readCounters, saveCounters, setPassword } from "../store/users.ts";
+import { deleteUserRows } from "../store/transfer.ts";
+import { isClosed, latestClock, readCounters, saveCounters, setPassword } from "../store/users.ts";
 import { requireFile } from "./backups.ts";
 import { openFile, type Replaced, readReplaced, readReplacedUser } from "./replaced.ts";
 import { keepSyncIds, refreshEntities } from "./sync-entities.ts";
@@ -159,6 +160,8 @@ function renew(database: Database, clock: Clock, replaced: Replaced, hasDraft: b
     const base = Math.max(timeForChanges(clock.now()), own, replaced.clock) + MARGIN;
     const at = { changed_at: base + count, at: clock.now() };
     await insertRestored(tx, { ...at, ...BY });
+    // Renewed, they would be open again.
+    for (const user of await listUserNames(tx, {})) if (isClosed(user)) await deleteUserRows(tx, { user_id: user.id });
     await continueHistory(tx, replaced, at);
     for (const { id } of await listUserNames(tx, {})) await refreshEntities(tx, id, hasDraft);
     await renewTables(tx, { base, clock: base + count, ids: DELETIONS });

@@ -577,6 +577,22 @@ describe("restoring a backup", () => {
     expect((await ann.request("GET", "/subscriptions")).status).toBe(401);
   });
 
+  test("a user whose deletion was cut off before the backup is not in what is restored", async () => {
+    await podkeep.user("bob");
+    await addFeeds(
+      podkeep.app,
+      ann.id,
+      Array.from({ length: 1000 }, (_, n) => `https://many.example/${n}`),
+    );
+    const context = beforeWrites(podkeep.app, (write) => {
+      if (write === 2) throw new DomainError("unavailable", "cut off");
+    });
+    await expect(deleteUser(context, "ann")).rejects.toThrow("cut off");
+    const { file } = await backup();
+    expect(await restore(file)).toMatchObject({ compared: true, returned: [], gone: [] });
+    expect((await listUsers(podkeep.app)).map(({ name }) => name)).toEqual(["bob"]);
+  });
+
   test("nothing is restored while a server or a command uses the data directory", async () => {
     const { file } = await backup();
     await expect(restoreBackup(podkeep.app.config, podkeep.clock, file)).rejects.toThrow("stop it first");
