@@ -2,10 +2,18 @@
 import type { Context, Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ZodError } from "zod";
-import { DomainError, messageOf } from "../errors.ts";
+import { DomainError, type ErrorCode, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { HttpEnv } from "./env.ts";
 import { MOST_DETAILS } from "./limits.ts";
+
+/** The codes that requests meet. Only commands meet the other two: in a request they are bugs. */
+export type RefusalCode = Exclude<ErrorCode, "config" | "conflict">;
+
+/** What a protocol makes a response of. */
+export interface Refusal extends Pick<DomainError, "message" | "extras"> {
+  code: RefusalCode;
+}
 
 /** Status in the log if the client closed the connection, as in nginx. */
 const CLIENT_CLOSED = 499;
@@ -14,11 +22,11 @@ const CLIENT_CLOSED = 499;
 export function respondToErrors(
   http: Hono<HttpEnv>,
   log: Logger,
-  respond: (error: DomainError, c: Context<HttpEnv>) => Response | Promise<Response>,
+  respond: (refusal: Refusal, c: Context<HttpEnv>) => Response | Promise<Response>,
 ): void {
   http.onError((error, c) => {
     if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
-    const refusal = toDomainError(log, error, c);
+    const refusal = toRefusal(log, error, c);
     const { retry_after } = refusal.extras;
     if (retry_after !== undefined) c.header("Retry-After", String(retry_after));
     return respond(refusal, c);
@@ -38,23 +46,26 @@ function isClientGone(error: unknown, c: Context<HttpEnv>): boolean {
   return error instanceof DOMException && error.name === "AbortError" && c.req.raw.signal.aborted;
 }
 
-function toDomainError(log: Logger, error: unknown, c: Context<HttpEnv>): DomainError {
+function toRefusal(log: Logger, error: unknown, c: Context<HttpEnv>): Refusal {
   const known = readKnown(error);
   const [request_id, reason] = [c.get("requestId"), messageOf(error)];
   if (!known) {
     log.error({ request_id, reason, stack: error instanceof Error ? error.stack : undefined });
-    return new DomainError("internal", `Internal server error (request ${request_id})`, { cause: error });
+    return { code: "internal", message: `Internal server error (request ${request_id})`, extras: {} };
   }
   if (known.code === "unavailable") log.error({ request_id, reason });
   return known;
 }
 
-function readKnown(error: unknown): DomainError | null {
-  // Only commands meet these two: in a request they are bugs.
-  if (error instanceof DomainError) return error.code === "config" || error.code === "conflict" ? null : error;
-  if (!(error instanceof HTTPException)) return null;
-  return new DomainError("invalid", error.message, { details: [`body: ${error.message}`] });
+function readKnown(error: unknown): Refusal | null {
+  if (error instanceof HTTPException)
+    return { code: "invalid", message: error.message, extras: { details: [`body: ${error.message}`] } };
+  if (!(error instanceof DomainError)) return null;
+  const { code, message, extras } = error;
+  return code === "config" || code === "conflict" ? null : { code, message, extras };
 }
+
+export const NO_PATH: Refusal = { code: "not_found", message: "No such path", extras: {} };
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -62,12 +73,12 @@ const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
  * The error for a request that none of a protocol's routes took. If the path has routes of other methods, it is 405 and
  * names them in Allow (RFC 9110, section 15.5.6).
  */
-export function refuseUnknown(http: Hono<HttpEnv>, c: Context<HttpEnv>): DomainError {
+export function refuseUnknown(http: Hono<HttpEnv>, c: Context<HttpEnv>): Refusal {
   const hasRoute = (method: string) =>
     http.router.match(method, c.req.path)[0].some(([[, route]]) => route.method === method);
   const allowed = METHODS.filter(hasRoute);
-  if (allowed.length === 0) return new DomainError("not_found", "No such path");
+  if (allowed.length === 0) return NO_PATH;
   if (allowed[0] === "GET") allowed.unshift("HEAD");
   c.header("Allow", allowed.join(", "));
-  return new DomainError("method_not_allowed", "Method not allowed");
+  return { code: "method_not_allowed", message: "Method not allowed", extras: {} };
 }

@@ -2,12 +2,11 @@
 import type { Context, Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { App } from "../app.ts";
-import type { DomainError, ErrorCode } from "../errors.ts";
 import type { HttpEnv } from "./env.ts";
-import { refuseUnknown, respondToErrors } from "./errors.ts";
+import { type Refusal, type RefusalCode, refuseUnknown, respondToErrors } from "./errors.ts";
 import { BASIC_CHALLENGE } from "./sign-in.ts";
 
-const STATUSES: Record<ErrorCode, ContentfulStatusCode> = {
+const STATUSES: Record<RefusalCode, ContentfulStatusCode> = {
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,
@@ -18,8 +17,6 @@ const STATUSES: Record<ErrorCode, ContentfulStatusCode> = {
   too_many: 429,
   unavailable: 503,
   internal: 500,
-  config: 500,
-  conflict: 500,
 };
 
 /** Adds a protocol's responses to errors and unknown paths: the status, and a message as JSON. */
@@ -28,7 +25,7 @@ export function serveErrors(http: Hono<HttpEnv>, app: App): void {
   respondToErrors(http, app.log, respond);
 }
 
-function respond({ code, message, extras }: DomainError, c: Context<HttpEnv>): Response {
+function respond({ code, message, extras }: Refusal, c: Context<HttpEnv>): Response {
   // After 401 gPodder switches its sync off: only for credentials that are wrong.
   const status = extras.challenge === "insufficient_scope" ? 403 : STATUSES[code];
   if (status === 401) c.header("WWW-Authenticate", BASIC_CHALLENGE);

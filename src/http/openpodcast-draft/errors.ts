@@ -1,8 +1,8 @@
 // Error responses of the draft.
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { DomainError, ErrorCode } from "../../errors.ts";
 import type { HttpEnv } from "../env.ts";
+import type { Refusal, RefusalCode } from "../errors.ts";
 import type { ErrorBody } from "./schemas.ts";
 
 export const RESPONSES = {
@@ -15,12 +15,10 @@ export const RESPONSES = {
   too_large: [413, "Request too large"],
   too_many: [429, "Too many requests"],
   internal: [500, "Internal server error"],
-  config: [500, "Internal server error"],
-  conflict: [500, "Internal server error"],
   unavailable: [503, "Service unavailable"],
-} as const satisfies Record<ErrorCode, [ContentfulStatusCode, string]>;
+} as const satisfies Record<RefusalCode, [ContentfulStatusCode, string]>;
 
-export function respondToError({ code, message, extras }: DomainError, c: Context<HttpEnv>): Response {
+export function respondToError({ code, message, extras }: Refusal, c: Context<HttpEnv>): Response {
   const { challenge, details } = extras;
   // A token that may only read is good: another login would not help.
   const [status, error] = RESPONSES[challenge === "insufficient_scope" ? "forbidden" : code];

@@ -1,11 +1,10 @@
 // The draft of the next Open Podcast API (docs/open-podcast-draft.md).
 import type { Hono } from "hono";
 import type { App } from "../../app.ts";
-import { DomainError } from "../../errors.ts";
 import { once } from "../../once.ts";
 import { allowAnyOrigin, EXPOSED } from "../cors.ts";
 import type { HttpEnv } from "../env.ts";
-import { respondToErrors } from "../errors.ts";
+import { NO_PATH, respondToErrors } from "../errors.ts";
 import { noStore } from "../no-store.ts";
 import { createApi } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
@@ -34,6 +33,6 @@ export function serveDraft(http: Hono<HttpEnv>, app: App, shared: Shared): void 
   const document = once(() => api.getOpenAPI31Document(describeDraft(shared.forwarded.basePath)));
   api.get("/openapi-draft.json", (c) => c.json(document()));
   http.route("/", api);
-  http.notFound((c) => respondToError(new DomainError("not_found", "No such path"), c));
+  http.notFound((c) => respondToError(NO_PATH, c));
   respondToErrors(http, app.log, respondToError);
 }

@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import { routePath } from "hono/route";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { DomainError, ErrorCode } from "../../errors.ts";
 import type { HttpEnv } from "../env.ts";
+import type { Refusal, RefusalCode } from "../errors.ts";
 import type { ErrorBody } from "./schemas/common.ts";
 
 export const RESPONSES = {
@@ -17,14 +17,12 @@ export const RESPONSES = {
   too_many: [429, "Too many requests"],
   unavailable: [503, "Service is temporarily unavailable"],
   internal: [500, "Internal server error"],
-  config: [500, "Internal server error"],
-  conflict: [500, "Internal server error"],
-} as const satisfies Record<ErrorCode, [ContentfulStatusCode, string]>;
+} as const satisfies Record<RefusalCode, [ContentfulStatusCode, string]>;
 
 /** The methods of each path, as it is without /v1. */
 export type Methods = ReadonlyMap<string, ReadonlySet<string>>;
 
-export function respondToError(error: DomainError, c: Context<HttpEnv>, methods: Methods): Response {
+export function respondToError(error: Refusal, c: Context<HttpEnv>, methods: Methods): Response {
   const { code, message } = error;
   const { details, challenge } = error.extras;
   if (code === "unauthorized") c.header("WWW-Authenticate", challengeOf(challenge, message));

@@ -6,7 +6,7 @@ import { DomainError } from "../../errors.ts";
 import { once } from "../../once.ts";
 import { allowAnyOrigin } from "../cors.ts";
 import type { HttpEnv } from "../env.ts";
-import { respondToErrors } from "../errors.ts";
+import { NO_PATH, respondToErrors } from "../errors.ts";
 import { createApi } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
 import { serveChangeFeed } from "./change-feed.ts";
@@ -40,7 +40,7 @@ export function createOpenPodcast(app: App, shared: Shared): OpenPodcast {
       http.route("/v1", api);
       http.notFound((c) => {
         const opensPage = c.req.method === "GET" && c.req.header("Accept")?.includes("text/html");
-        return opensPage ? page(c) : respondToError(new DomainError("not_found", "No such path"), c, methods);
+        return opensPage ? page(c) : respondToError(NO_PATH, c, methods);
       });
       respondToErrors(http, app.log, (error, c) => respondToError(error, c, methods));
     },

@@ -7,7 +7,7 @@ import { DomainError, isRefusal } from "../../errors.ts";
 import { free, readBody, readLargeBody } from "../body.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
-import { respondToErrors } from "../errors.ts";
+import { type Refusal, respondToErrors } from "../errors.ts";
 import { mostActionBytes } from "../limits.ts";
 import { OPEN_PAGES, OPEN_PATHS } from "../page-paths.ts";
 import type { Shared } from "../shared.ts";
@@ -151,16 +151,12 @@ function addBasePath(basePath: string): MiddlewareHandler<HttpEnv> {
   };
 }
 
-async function showError(
-  { code, message, extras }: DomainError,
-  c: Context<HttpEnv>,
-  shared: Shared,
-): Promise<Response> {
+async function showError({ code, message, extras }: Refusal, c: Context<HttpEnv>, shared: Shared): Promise<Response> {
   // A page would show the user's news to a session that has ended.
   if (code === "unauthorized" && extras.challenge !== "insufficient_scope") return leadToSignIn(c, true);
   const { errors, signIn } = texts;
   const missing = c.req.method === "POST" ? errors.missing : errors.notFound;
-  const pages: Record<DomainError["code"], [400 | 403 | 404 | 405 | 410 | 413 | 429 | 500 | 503, string]> = {
+  const pages: Record<Refusal["code"], [400 | 403 | 404 | 405 | 410 | 413 | 429 | 500 | 503, string]> = {
     unauthorized: [403, message],
     forbidden: [403, message],
     not_found: [404, missing],
@@ -171,8 +167,6 @@ async function showError(
     too_many: [429, signIn.wait(message, extras.retry_after ?? 60)],
     unavailable: [503, extras.in_doubt ? errors.inDoubt : errors.unavailable],
     internal: [500, errors.failed],
-    config: [500, errors.failed],
-    conflict: [400, message],
   };
   const [status, text] = pages[code];
   const form = c.req.method === "POST" && c.get("actor") ? pageOf(c) : undefined;
