@@ -4,7 +4,7 @@ import type { ActorColumns, Nullable, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
 import { ACTOR, columnOf, deleteRowsOf, insertRow } from "./rows.ts";
-import { clockOf } from "./users.ts";
+import { clockColumn } from "./users.ts";
 
 // A literal in the SQL, because the partial indexes on pending deletions need it.
 const PENDING = sql.lit("PENDING" as const);
@@ -21,7 +21,7 @@ export const findDeletion = statement((db, p: Owner & { id: number }) =>
   db
     .selectFrom("deletions")
     .select(columnsOf("deletions"))
-    .select(clockOf(db, p.user_id))
+    .select(clockColumn(db, p.user_id))
     .where("user_id", "=", p.user_id)
     .where("id", "=", p.id),
 );

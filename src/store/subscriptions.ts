@@ -4,7 +4,7 @@ import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
 import { columnOf, HIGHEST, passes, readRows, saveRows } from "./rows.ts";
-import { clockOf } from "./users.ts";
+import { clockColumn } from "./users.ts";
 
 export const findSubscriptions = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db
@@ -50,7 +50,7 @@ export const findByGuid = statement((db, p: Owner & { guid: string }) =>
   db
     .selectFrom("subscriptions")
     .select(["id", "feed_url", "guid", "is_subscribed", "subscription_changed", "guid_changed", "deleted", "title"])
-    .select(clockOf(db, p.user_id))
+    .select(clockColumn(db, p.user_id))
     .where("user_id", "=", p.user_id)
     .where("id", "=", (guids) =>
       guids.selectFrom("guids").select("subscription").where("user_id", "=", p.user_id).where("guid", "=", p.guid),

@@ -9,7 +9,7 @@ export const CLOSED = "";
 export const isClosed = ({ session_key }: Pick<UserTable, "session_key">) => session_key === CLOSED;
 
 /** The user's clock as a column of a statement on the user's rows, which saves a statement. */
-export const clockOf = (db: Kysely<Schema>, user_id: number) =>
+export const clockColumn = (db: Kysely<Schema>, user_id: number) =>
   db.selectFrom("users").select("clock").where("users.id", "=", user_id).$asScalar().$notNull().as("clock");
 
 /** The user's clock. @returns no row if the user is closed: nothing may take what is left for the whole list */
