@@ -54,7 +54,7 @@ export async function transactAsReader<T>(
   let acts: (() => void)[] = [];
   const result = await database.write(async (tx) => {
     acts = [];
-    const row = found(await lockUser(tx, { user_id }));
+    const row = requireRow(await lockUser(tx, { user_id }));
     const afterCommit = (act: () => void) => acts.push(act);
     const user = { tx, actor, user_id, ...counting(row, wall), afterCommit, moving };
     const result = await work(user);
@@ -75,12 +75,12 @@ export function rehearse<T>(
   requireWrite(actor);
   const { user_id } = actor;
   return database.read(async (tx) => {
-    const row = found(await readCounters(tx, { user_id }));
+    const row = requireRow(await readCounters(tx, { user_id }));
     return work({ tx, actor, user_id, ...counting(row, wall), afterCommit: () => {}, moving });
   });
 }
 
-function found([row]: Counters[]): Counters {
+function requireRow([row]: Counters[]): Counters {
   if (!row) throw deleted();
   return row;
 }
