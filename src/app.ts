@@ -12,7 +12,7 @@ import { DomainError } from "./errors.ts";
 import { type Logger, silentLogger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { BackgroundWorker } from "./services/background-worker.ts";
-import type { Context, Moving } from "./services/context.ts";
+import type { Context, EpisodeMoving } from "./services/context.ts";
 import { createDeletionWorker } from "./services/deletion-worker.ts";
 import { createEpisodeMover } from "./services/episode-mover.ts";
 import { createPasswordChecker, type HashCost } from "./services/password-checker.ts";
@@ -37,7 +37,7 @@ interface AppOptions {
   /** What hashing a password costs; what OWASP recommends by default. */
   hashing?: HashCost | undefined;
   /** Fewer episodes than a change of them usually leaves to the worker, and than that moves at a time. */
-  moving?: Pick<Moving, "many" | "part"> | undefined;
+  episodeMoving?: Pick<EpisodeMoving, "many" | "part"> | undefined;
   /** How the data directory is used; a command by default. */
   use?: DirectoryUse;
   /** Instead of what the setting says. */
@@ -69,7 +69,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     ids: options.ids ?? systemIds,
     config,
     wakeWorker: () => worker.wake(),
-    moving: { many: 1000, part: 128, ...options.moving, wake: () => mover.wake() },
+    episodeMoving: { many: 1000, part: 128, ...options.episodeMoving, wake: () => mover.wake() },
     passwords: createPasswordChecker(clock, options.hashing),
     noting: new Set(),
     sessions: new Map(),

@@ -34,7 +34,7 @@ export const fetchLimits = (config: Pick<Config, "feed_lookup_allow">, network: 
 
 /** What lookups need, with the settings. @param signal ends fetches */
 export function createLookupContext(
-  { database, clock, removals, config, moving, log, metrics }: LookupApp,
+  { database, clock, removals, config, episodeMoving, log, metrics }: LookupApp,
   signal: AbortSignal,
   network?: Network,
 ): LookupContext {
@@ -44,7 +44,7 @@ export function createLookupContext(
     clock,
     removals,
     config,
-    moving,
+    episodeMoving,
     log,
     signal,
     async fetch(feed_url, { etag, last_modified }, items) {

@@ -7,7 +7,7 @@ import type { RemovalWatch } from "./removal-watch.ts";
 import type { SignedSession } from "./signed-sessions.ts";
 
 /** How episodes are moved in parts. */
-export interface Moving {
+export interface EpisodeMoving {
   /** From so many episodes on, a change leaves them to the worker. */
   many: number;
   /** Episodes that the worker moves in one transaction. */
@@ -23,7 +23,7 @@ export interface Context {
   config: Config;
   /** Called after each commit that can leave work for the deletion worker. */
   wakeWorker: () => void;
-  moving: Moving;
+  episodeMoving: EpisodeMoving;
   passwords: PasswordChecker;
   /** Hashes of tokens and ids of the page's sessions whose last use is being written. */
   noting: Set<string>;

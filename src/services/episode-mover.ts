@@ -129,7 +129,7 @@ async function movePart(
   const { ids, to } = await context.database.read(async (tx) => {
     const looked = await lookAt(tx, { user_id, batch, last_episode }, after);
     const ids = looked.found.filter(({ guid_key }) => (guid_key !== null) === named);
-    const part = ids.slice(0, context.moving.part);
+    const part = ids.slice(0, context.episodeMoving.part);
     return { ids: part, to: (part.length < ids.length ? part.at(-1)?.id : undefined) ?? looked.to };
   });
   const isEnd = to >= last_episode;

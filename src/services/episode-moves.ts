@@ -54,13 +54,13 @@ export async function followPodcasts(
   const moves = [...entering, ...leaving];
   const rows = await listEpisodesOf(
     user.tx,
-    { user_id: user.user_id, limit: user.moving.many },
+    { user_id: user.user_id, limit: user.episodeMoving.many },
     rowsOf("podcast", columnOf(moves, "podcast")),
   );
   // Most that enter the list are new.
   if (rows.length === 0 && leaving.length === 0 && renewed.size === 0) return;
   const resent = await findRenewable(user, renewed);
-  if (resent.areMany || rows.length >= user.moving.many) {
+  if (resent.areMany || rows.length >= user.episodeMoving.many) {
     // Nothing can enter from the others: uploads wait until all is moved.
     const left = await countEpisodes(user, columnOf(entering, "podcast"));
     const having = entering.filter(({ podcast }) => left.has(podcast));
@@ -85,13 +85,13 @@ async function findRenewable(user: UserTx, podcasts: Set<number>): Promise<{ pod
   const arriving = new Set(columnOf(targets, "target"));
   return {
     podcasts: [...podcasts].filter((podcast) => counts.has(podcast) || arriving.has(podcast)),
-    areMany: areWaiting || counts.values().reduce((sum, count) => sum + count, 0) >= user.moving.many,
+    areMany: areWaiting || counts.values().reduce((sum, count) => sum + count, 0) >= user.episodeMoving.many,
   };
 }
 
 /** How many episodes podcasts have, those that have any. */
-async function countEpisodes({ tx, user_id, moving }: UserTx, podcasts: Iterable<number>) {
-  const counted = await countEpisodesIn(tx, { user_id, most: moving.many }, rowsOf("podcast", podcasts));
+async function countEpisodes({ tx, user_id, episodeMoving }: UserTx, podcasts: Iterable<number>) {
+  const counted = await countEpisodesIn(tx, { user_id, most: episodeMoving.many }, rowsOf("podcast", podcasts));
   return new Map(
     counted.map(({ podcast, count }) => [podcast, Number(count)] as const).filter(([, count]) => count > 0),
   );
@@ -111,7 +111,7 @@ async function queueMoves(user: UserTx, moves: Move[]): Promise<void> {
   // All these send again what an earlier one would, or delete it.
   await deleteRenewals(tx, { user_id }, rowsOf("podcast", columnOf(whole, "podcast")));
   await insertMoves(tx, { user_id, batch, until, last_episode: user.episodes() }, [...queued.values()]);
-  user.afterCommit(user.moving.wake);
+  user.afterCommit(user.episodeMoving.wake);
 }
 
 /** Where an episode goes; undefined if it stays. @param moves of its podcast */
@@ -212,8 +212,8 @@ export async function renewForClient(
 export async function deleteEpisodesOf(user: UserTx, podcast: number): Promise<void> {
   const { tx, user_id } = user;
   const isWaiting = await haveWaiting(user);
-  const episodes = isWaiting ? [] : await listIdsOf(tx, { user_id, podcast, limit: user.moving.many });
-  if (isWaiting || episodes.length >= user.moving.many || (await haveManyPlays(user, episodes))) {
+  const episodes = isWaiting ? [] : await listIdsOf(tx, { user_id, podcast, limit: user.episodeMoving.many });
+  if (isWaiting || episodes.length >= user.episodeMoving.many || (await haveManyPlays(user, episodes))) {
     await queueMoves(user, [{ podcast, feed: "", target: null, feed_url: null }]);
   } else await deleteAll(user, episodes);
 }

@@ -4,7 +4,7 @@ import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
 import { lockUser, readClock, readCounters, saveCounters } from "../store/users.ts";
 import { type Actor, requireWrite } from "./actor.ts";
-import type { Context, Moving } from "./context.ts";
+import type { Context, EpisodeMoving } from "./context.ts";
 
 /** A write transaction on one user's data. */
 export interface UserTx {
@@ -27,11 +27,11 @@ export interface UserTx {
   nextPlay(): number;
   /** Runs `act` once the transaction is durable. It must not throw. */
   afterCommit(act: () => void): void;
-  readonly moving: Moving;
+  readonly episodeMoving: EpisodeMoving;
 }
 
 /** What write transactions take of the context. */
-export type WriteContext = Pick<Context, "database" | "clock" | "moving">;
+export type WriteContext = Pick<Context, "database" | "clock" | "episodeMoving">;
 
 type Counters = Awaited<ReturnType<typeof lockUser>>[number];
 
@@ -46,7 +46,7 @@ export function transact<T>(context: WriteContext, actor: Actor, work: (user: Us
 
 /** The same for actors that may only read: `work` keeps what the actor's app has read. @throws as `transact` does */
 export async function transactAsReader<T>(
-  { database, clock: wall, moving }: WriteContext,
+  { database, clock: wall, episodeMoving }: WriteContext,
   actor: Actor,
   work: (user: UserTx) => Promise<T>,
 ): Promise<T> {
@@ -56,7 +56,7 @@ export async function transactAsReader<T>(
     acts = [];
     const row = requireRow(await lockUser(tx, { user_id }));
     const afterCommit = (act: () => void) => acts.push(act);
-    const user = { tx, actor, user_id, ...counting(row, wall), afterCommit, moving };
+    const user = { tx, actor, user_id, ...counting(row, wall), afterCommit, episodeMoving };
     const result = await work(user);
     const { counters } = user;
     if (!Bun.deepEquals(counters, row)) await saveCounters(tx, { user_id, ...counters });
@@ -68,7 +68,7 @@ export async function transactAsReader<T>(
 
 /** Runs `work` on a read snapshot, with timestamps and ids that are not kept. @throws as `transact` does */
 export function rehearse<T>(
-  { database, clock: wall, moving }: WriteContext,
+  { database, clock: wall, episodeMoving }: WriteContext,
   actor: Actor,
   work: (user: UserTx) => Promise<T>,
 ): Promise<T> {
@@ -76,7 +76,7 @@ export function rehearse<T>(
   const { user_id } = actor;
   return database.read(async (tx) => {
     const row = requireRow(await readCounters(tx, { user_id }));
-    return work({ tx, actor, user_id, ...counting(row, wall), afterCommit: () => {}, moving });
+    return work({ tx, actor, user_id, ...counting(row, wall), afterCommit: () => {}, episodeMoving });
   });
 }
 

@@ -14,7 +14,7 @@ setDefaultTimeout(PATIENCE);
 
 let podkeep: TestApp;
 beforeAll(async () => {
-  podkeep = await openTestApp({}, { moving: { many: 2, part: 1 } });
+  podkeep = await openTestApp({}, { episodeMoving: { many: 2, part: 1 } });
 });
 afterAll(() => podkeep.close());
 

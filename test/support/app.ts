@@ -9,7 +9,7 @@ import { createHttp, type Http } from "../../src/http/server.ts";
 import type { Logger } from "../../src/log.ts";
 import type { Metrics } from "../../src/metrics.ts";
 import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
-import type { Moving } from "../../src/services/context.ts";
+import type { EpisodeMoving } from "../../src/services/context.ts";
 import type { HashCost } from "../../src/services/password-checker.ts";
 import { setPassword } from "../../src/services/passwords.ts";
 import { issueToken } from "../../src/services/tokens.ts";
@@ -112,7 +112,7 @@ export async function openTestApp(
     log?: Logger;
     metrics?: Metrics;
     hashing?: HashCost | undefined;
-    moving?: Pick<Moving, "many" | "part">;
+    episodeMoving?: Pick<EpisodeMoving, "many" | "part">;
   } = {},
 ): Promise<TestApp> {
   const folder = mkdtempSync(join(MEMORY, "app-"));
