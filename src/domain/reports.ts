@@ -256,11 +256,9 @@ export function newlyHeld(heard: readonly Heard[], { habits, last, listings, hol
  * What a whole list reports: feeds are removed only if this client reported them as added. To receive a feed is not to
  * have accepted it, so a new device can't empty the account.
  */
-export function reportsOf(list: readonly Omit<Report, "subscribed">[], holdings: Holdings): Report[] {
+export function* reportsOf(list: readonly Omit<Report, "subscribed">[], holdings: Holdings): Generator<Report> {
   const present = new Set(list.map(({ feed }) => feed));
-  const dropped = [...holdings.values()].filter(({ feed, reported }) => reported && !present.has(feed));
-  return [
-    ...list.map(({ feed, feed_url }) => ({ feed, feed_url, subscribed: true })),
-    ...dropped.map(({ feed, feed_url }) => ({ feed, feed_url, subscribed: false, implied: true })),
-  ];
+  for (const { feed, feed_url } of list) yield { feed, feed_url, subscribed: true };
+  for (const { feed, feed_url, reported } of holdings.values())
+    if (reported && !present.has(feed)) yield { feed, feed_url, subscribed: false, implied: true };
 }

@@ -145,8 +145,13 @@ async function findListings(tx: Tx, user_id: number, holdings: Holding[]): Promi
 type HoldingRow = Awaited<ReturnType<typeof listHoldings>>[number];
 
 /** Holdings as rules have them, by feed. */
-export const holdingsIn = (rows: HoldingRow[]): Map<string, Holding> =>
-  new Map(rows.map((row) => [row.feed, { ...row, reported: row.reported === null ? null : row.reported === 1 }]));
+export async function holdingsIn(rows: HoldingRow[]): Promise<Map<string, Holding>> {
+  const holdings = new Map<string, Holding>();
+  await mapInTurns(rows, (row) => {
+    holdings.set(row.feed, { ...row, reported: row.reported === null ? null : row.reported === 1 });
+  });
+  return holdings;
+}
 
 async function readHoldings(tx: Tx, user_id: number, { id }: Client, feeds: string[], { since, start }: SyncWindow) {
   const of = { user_id, client: id };
@@ -185,11 +190,11 @@ async function findSpellingsOf(tx: Tx, user_id: number, client: Client, feed_url
   const holdings = await (areAll ? listHoldings(tx, of) : findHoldings(tx, of, asked));
   const rows = await (areAll ? listSpellings(tx, { user_id }) : findSpellings(tx, { user_id }, asked));
   const keyOf = textKeysFor(feed_urls.length);
-  const urls = new Set(feed_urls.map((feed_url) => keyOf(withSmallScheme(feed_url))));
-  const others = holdingsIn(holdings.filter(({ feed_url }) => !urls.has(keyOf(feed_url))));
+  const urls = new Set(await mapInTurns(feed_urls, (feed_url) => keyOf(withSmallScheme(feed_url))));
+  const others = await filterInTurns(holdings, ({ feed_url }) => !urls.has(keyOf(feed_url)));
   // Most clients spell all feeds as the server does: then no hash is needed.
-  if (others.size === 0 && rows.length === 0) return withSmallScheme;
-  const held: Holdings = holdingsIn(holdings);
+  if (others.length === 0 && rows.length === 0) return withSmallScheme;
+  const held: Holdings = await holdingsIn(holdings);
   const cursor = await ClientCursor.read(tx, user_id, client, "feeds");
   const spellings = spellingsOf(rows, cursor);
   return (feed_url: string) => {
@@ -215,7 +220,7 @@ export async function listDeviceFeeds(
     const safe = client ? await filterInTurns(feeds, ({ feed_url }) => isSafeAddress(feed_url)) : feeds;
     const urls = safe.map(({ feed_url }) => feed_url);
     const write = await writerFor(tx, user_id, client, urls, true);
-    const listed = safe.map(({ feed_url, title }) => ({ feed_url: write(feed_url), title }));
+    const listed = await mapInTurns(safe, ({ feed_url, title }) => ({ feed_url: write(feed_url), title }));
     return { listed, readAt: client && !peek ? await findListRead(tx, user_id, client) : null };
   });
   if (client && readAt !== null) await noteListRead(context, actor, client, readAt);

@@ -82,8 +82,8 @@ export async function uploadFeedList(context: Context, actor: Actor, client: Cli
   const habits = { ...client.habits, echoes: "never", uploadsOlder: false, reportsNews: false } as const;
   const list = feeds.map(({ hash, feed_url }) => ({ feed: hash, feed_url }));
   const readReports = async (user: UserTx) => {
-    const held = holdingsIn(await listHoldings(user.tx, { user_id: user.user_id, client: client.id }));
-    return reportsOf(await findMeant(user, client, list), held);
+    const held = await holdingsIn(await listHoldings(user.tx, { user_id: user.user_id, client: client.id }));
+    return mapInTurns(reportsOf(await findMeant(user, client, list), held), (report) => report);
   };
   return applyUpload(context, actor, { client, habits, size: list.length, readReports });
 }
@@ -183,7 +183,7 @@ async function keepReceived(user: UserTx, cursor: ClientCursor, habits: Habits, 
   const listings = changed.filter(({ feed }) => !reported.has(feed));
   if (listings.length === 0) return;
   const feeds = listings.map(({ feed }) => feed);
-  const holdings = holdingsIn(await findHoldings(tx, { user_id, client: client.id }, rowsOf("feed", feeds)));
+  const holdings = await holdingsIn(await findHoldings(tx, { user_id, client: client.id }, rowsOf("feed", feeds)));
   const spellings = await readSpellings(tx, user_id, cursor, feeds);
   await keepHoldings(user, client, holdsReceived(last, listings, { holdings, spellings, clock: user.clock() }));
 }
@@ -195,7 +195,7 @@ const urlOf = ({ feed_url }: Report) => feed_url;
 
 /** Splits the reports of an upload. Those of one subscription stay together: a feed that is removed and added has moved. */
 async function splitReports({ tx, user_id }: UserTx, reports: Report[]): Promise<Report[][]> {
-  if (inParts(reports, urlOf).length <= 1) return [reports];
+  if ((await inParts(reports, urlOf)).length <= 1) return [reports];
   const subscriptions = new Map((await findFeeds(tx, { user_id }, reports)).map((row) => [row.feed, row.subscription]));
   const feedsByGuid = new Map<string, string>();
   await mapInTurns(reports, ({ feed, feed_url }) => {

@@ -142,7 +142,7 @@ async function changeInParts(
   change: ChangeOne,
   changes: Change[],
 ): Promise<void> {
-  for (const part of inParts(guids, (guid) => guid)) {
+  for (const part of await inParts(guids, (guid) => guid)) {
     const changing = changeSubscriptions(context, actor, { guids: part }, (set) => {
       for (const guid of part) {
         const subscription = set.byGuid(guid);

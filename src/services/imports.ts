@@ -60,7 +60,7 @@ export async function importFeeds(
   });
   let done = result.failed.length;
   // A dry run takes all at once: no part would find what the one before it adds.
-  for (const part of dry_run ? [valid] : inParts(valid, ({ feed }) => feed.feed_url)) {
+  for (const part of dry_run ? [valid] : await inParts(valid, ({ feed }) => feed.feed_url)) {
     const change = (set: WorkingSet) =>
       part.map((item) => {
         const wasPresent = isPresent(set, item);

@@ -32,7 +32,7 @@ export async function readKnown(
   const listings = await listingsIn(set, feeds.keys());
   const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(feeds.get(feed)?.computed_guid ?? ""))?.id;
   const asked = rowsOf("feed", feeds.keys());
-  const holdings = holdingsIn(client ? await findHoldings(tx, { user_id, client: client.id }, asked) : []);
+  const holdings = await holdingsIn(client ? await findHoldings(tx, { user_id, client: client.id }, asked) : []);
   // What is in no list is new to all.
   const isNew = listings.size === 0 && holdings.size === 0;
   const [list] = client && !isNew ? await findCursor(tx, { user_id, client: client.id, stream: "lists" }) : [];

@@ -79,7 +79,7 @@ export async function addSubscriptions(
 ): Promise<SubscriptionState[]> {
   requireWrite(actor);
   let added: SubscriptionState[] = [];
-  for (const part of inParts(items, ({ feed }) => feed.feed_url)) {
+  for (const part of await inParts(items, ({ feed }) => feed.feed_url)) {
     const before = added;
     const { result } = await changeSubscriptions(context, actor, wantedFor(part), (set) => {
       const fresh = part.map((item) => addSubscription(set, item));

@@ -401,7 +401,7 @@ export class Server implements SyncServer {
 
   put(client: string, urls: Iterable<string>, habits: Habits): number {
     const whole = [...urls].map((feed_url) => ({ feed: feedOf(feed_url), feed_url }));
-    return this.upload(client, this.rules.reportsOf(whole, this.holdingsOf(client)), {
+    return this.upload(client, [...this.rules.reportsOf(whole, this.holdingsOf(client))], {
       ...habits,
       echoes: "never",
       uploadsOlder: false,

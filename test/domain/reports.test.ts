@@ -223,7 +223,7 @@ test("only what changed after what a client knew is reversed", () => {
 });
 
 test("a whole list removes what its client reported as added, and nothing that it only received", () => {
-  const dropped = (reported: boolean | null) => reportsOf([], new Map([["x", held({ reported })]]));
+  const dropped = (reported: boolean | null) => [...reportsOf([], new Map([["x", held({ reported })]]))];
   expect(dropped(true)).toEqual([{ feed: "x", feed_url: X, subscribed: false, implied: true }]);
   expect([dropped(false), dropped(null)]).toEqual([[], []]);
 });

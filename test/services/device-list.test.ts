@@ -16,10 +16,13 @@ import { STORIES } from "../domain/device-stories.ts";
 import { appOf, feedOf, kindOf, type SyncServer } from "../domain/device-sync.ts";
 import { play, scriptWorld, world } from "../domain/device-world.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { ON_SQLITE } from "../support/database.ts";
 import { ignoreMissing, readPosition, restoreUser } from "../support/devices.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { addFeeds } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { countSlowTurns } from "../support/turns.ts";
+import { withMethods } from "../support/with-methods.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -415,4 +418,28 @@ test("a user has at most 100 clients: the one that was not seen for longest star
   const rows = await podkeep.sql(`select count(*) as count from clients where user_id = '${user.id}'`);
   expect(Number(rows[0]?.["count"])).toBe(100);
   expect((await read("first", timestamp)).add).toEqual(["https://a.example/rss"]);
+});
+
+// A statement on PostgreSQL gives turns anyway.
+test.if(ON_SQLITE)("others get turns at each step of what a client reads or uploads of a long list", async () => {
+  const { app } = podkeep;
+  const actor = actAsUser((await podkeep.user()).id);
+  const client = identifyClient(actor, appNamed("gPodder", "gpodder"));
+  const urls = Array.from({ length: 1000 }, (_, n) => `https://${n}.example/`);
+  await uploadFeedList(app, actor, client, urls);
+  const read = await countSlowTurns(() => listDeviceFeeds(app, actor, client, { peek: true }));
+  expect(read.result).toHaveLength(urls.length);
+  // Its address, two keys, and its spelling.
+  expect(read.turns).toBeGreaterThan(4 * urls.length);
+  let turns = 0;
+  const database = withMethods(app.database, {
+    async read(work) {
+      const sent = await countSlowTurns(() => app.database.read(work));
+      turns += sent.turns;
+      return sent.result;
+    },
+  });
+  await uploadFeedList({ ...app, database }, actor, client, urls.slice(500));
+  // What it holds, what it reports, and five times to make parts of that.
+  expect(turns).toBeGreaterThan(7 * urls.length);
 });
