@@ -37,7 +37,7 @@ interface AppOptions {
   /** What hashing a password costs; what OWASP recommends by default. */
   hashing?: HashCost | undefined;
   /** Fewer episodes than a change of them usually leaves to the worker, and than that moves at a time. */
-  episodeMoving?: Pick<EpisodeMoving, "many" | "part"> | undefined;
+  episodeMoving?: Partial<Omit<EpisodeMoving, "wake">> | undefined;
   /** How the data directory is used; a command by default. */
   use?: DirectoryUse;
   /** Instead of what the setting says. */
@@ -69,7 +69,13 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     ids: options.ids ?? systemIds,
     config,
     wakeWorker: () => worker.wake(),
-    episodeMoving: { many: 1000, part: 128, ...options.episodeMoving, wake: () => mover.wake() },
+    episodeMoving: {
+      many: 1000,
+      part: 128,
+      plays: { many: 5000, part: 1000 },
+      ...options.episodeMoving,
+      wake: () => mover.wake(),
+    },
     passwords: createPasswordChecker(clock, options.hashing),
     noting: new Set(),
     sessions: new Map(),

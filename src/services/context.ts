@@ -12,6 +12,8 @@ export interface EpisodeMoving {
   many: number;
   /** Episodes that the worker moves in one transaction. */
   part: number;
+  /** From so many plays of these on, they too are moved or deleted in parts, and how many are a part. */
+  plays: { many: number; part: number };
   /** Called after each commit that leaves it work. */
   wake: () => void;
 }

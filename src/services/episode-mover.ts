@@ -82,24 +82,27 @@ export function createEpisodeMover(context: Context, log: Logger): BackgroundWor
 /**
  * As transact(), once no episodes of the user wait to be moved: what apps say of one counts as if the change before had
  * moved all. Until then, this moves them itself.
+ * @param work resolves to null if the next transaction has to do it again
  */
 export async function transactAfterMoves<T>(
   context: Context,
   actor: Actor,
-  work: (user: UserTx) => Promise<T>,
+  work: (user: UserTx) => Promise<T | null>,
 ): Promise<T> {
   const { user_id } = actor;
+  let waits = true;
   for (;;) {
     const done = await transact(context, actor, async (user) =>
-      (await haveWaiting(user)) ? null : { result: await work(user) },
+      waits && (await haveWaiting(user)) ? null : work(user),
     );
-    if (done) return done.result;
+    if (done !== null) return done;
+    await nextTurn();
     try {
       await moveAll(context, user_id);
     } catch (error) {
       if (isRefusal(error, "unavailable")) throw error;
       // A defect in moves, which the worker logs, must not keep apps from uploading.
-      return transact(context, actor, work);
+      waits = false;
     }
   }
 }

@@ -20,9 +20,6 @@ import type { UserTx } from "./transact.ts";
 /** What one change does with a podcast's episodes. */
 type Move = Pick<EpisodeMoveTable, "podcast" | "feed" | "target" | "feed_url">;
 
-/** From so many plays of deleted episodes on, they are deleted in parts, and how many are a part. */
-const PLAYS = { many: 5000, part: 2000 };
-
 /** Sends the actions on a podcast's episodes again. */
 const renewalOf = (podcast: number): Move => ({ podcast, feed: "", target: podcast, feed_url: null });
 const isRenewal = ({ podcast, target }: Move) => podcast === target;
@@ -60,15 +57,21 @@ export async function followPodcasts(
   // Most that enter the list are new.
   if (rows.length === 0 && leaving.length === 0 && renewed.size === 0) return;
   const resent = await findRenewable(user, renewed);
-  if (resent.areMany || rows.length >= user.episodeMoving.many) {
+  const areMany = resent.areMany || rows.length >= user.episodeMoving.many;
+  const taken = areMany ? null : await moveFew(user, readEpisodes(rows), moves);
+  if (!taken) {
     // Nothing can enter from the others: uploads wait until all is moved.
     const left = await countEpisodes(user, columnOf(entering, "podcast"));
     const having = entering.filter(({ podcast }) => left.has(podcast));
     return queueMoves(user, [...having, ...leaving, ...resent.podcasts.map(renewalOf)]);
   }
-  const { set, taken } = await takeEpisodes(user, readEpisodes(rows), moves);
-  await saveEpisodeSet(user, set);
   await renewPodcasts(user, new Set([...resent.podcasts, ...columnOf(taken, "podcast")]));
+}
+
+/** @returns those that moved, as they are now; null if they have many plays: some of these moved, and nothing else */
+async function moveFew(user: UserTx, episodes: Episode[], moves: Move[]): Promise<Episode[] | null> {
+  const { set, taken } = await takeEpisodes(user, episodes, moves);
+  return (await saveEpisodeSet(user, set)) ? taken : null;
 }
 
 /** Whether moves of the user wait. */
@@ -141,7 +144,7 @@ async function takeEpisodes(user: UserTx, episodes: Episode[], moves: Move[]) {
 
 /**
  * Carries out a part of the moves of one change. Doing it again changes nothing.
- * @returns whether it is done; if not, it deleted plays of episodes that have more, and nothing else
+ * @returns whether it is done; if not, it deleted or moved some of many plays, and the next transaction does it again
  * @param ids of episodes whose podcasts had moves
  */
 export async function moveEpisodes(
@@ -157,8 +160,8 @@ export async function moveEpisodes(
   const does = ({ podcast }: Episode, what: (move: Move) => boolean) => movesOf.get(podcast)?.some(what) === true;
   const isDeleted = (episode: Episode) => does(episode, ({ target }) => target === null);
   const gone = found.filter(isDeleted);
-  const places = await listPlacesOf(tx, { user_id, limit: PLAYS.part }, gone);
-  if (places.length >= PLAYS.part) {
+  const places = await listPlacesOf(tx, { user_id, limit: user.episodeMoving.plays.part }, gone);
+  if (places.length >= user.episodeMoving.plays.part) {
     await deletePlaysAt(tx, { user_id }, places);
     return false;
   }
@@ -168,8 +171,7 @@ export async function moveEpisodes(
   const { set, taken } = await takeEpisodes(user, kept, moves);
   const told = new Set([...taken, ...renewed.map((one) => set.present(one))]);
   set.renew(told, until, user.nextTimestamp);
-  await saveEpisodeSet(user, set);
-  return true;
+  return saveEpisodeSet(user, set);
 }
 
 /** Podcasts in one statement. */
@@ -218,9 +220,9 @@ export async function deleteEpisodesOf(user: UserTx, podcast: number): Promise<v
   } else await deleteAll(user, episodes);
 }
 
-async function haveManyPlays({ tx, user_id }: UserTx, episodes: { id: number }[]): Promise<boolean> {
-  const places = await listPlacesOf(tx, { user_id, limit: PLAYS.many }, episodes);
-  return places.length >= PLAYS.many;
+async function haveManyPlays({ tx, user_id, episodeMoving }: UserTx, episodes: { id: number }[]): Promise<boolean> {
+  const places = await listPlacesOf(tx, { user_id, limit: episodeMoving.plays.many }, episodes);
+  return places.length >= episodeMoving.plays.many;
 }
 
 async function deleteAll({ tx, user_id }: UserTx, episodes: { id: number }[]): Promise<void> {

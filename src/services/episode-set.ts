@@ -6,7 +6,8 @@ import { withoutScheme } from "../domain/spellings.ts";
 import { textKeysFor } from "../domain/text-keys.ts";
 import { deleteActions, saveActions } from "../store/episode-actions.ts";
 import { deleteEpisodes, findEpisodesByGuid, findEpisodesByUrl, saveEpisodes } from "../store/episodes.ts";
-import { movePlays } from "../store/plays.ts";
+import { listPlacesOf, movePlaysAt } from "../store/plays.ts";
+import { rowsOf } from "../store/rows.ts";
 import type { UserTx } from "./transact.ts";
 
 /** What means an episode. */
@@ -56,10 +57,22 @@ export function readEpisodes(rows: Row[]): Episode[] {
   return [...episodes.values()];
 }
 
-/** Saves what has changed in a set, and gives plays of joined episodes to those that they became part of. */
-export async function saveEpisodeSet({ tx, user_id }: UserTx, set: EpisodeSet): Promise<void> {
-  await movePlays(tx, { user_id }, set.joined());
-  const joined = set.joined().map(({ from }) => ({ id: from }));
+/**
+ * Saves what has changed in a set, and gives plays of joined episodes to those that they became part of.
+ * @returns whether it is done; if not, it gave them some of many plays, and the next transaction does it again
+ */
+export async function saveEpisodeSet({ tx, user_id, episodeMoving }: UserTx, set: EpisodeSet): Promise<boolean> {
+  const into = new Map(set.joined().map((one) => [one.from, one.into]));
+  const joined = rowsOf("id", into.keys());
+  const places = await listPlacesOf(tx, { user_id, limit: episodeMoving.plays.many }, joined);
+  const areMany = places.length >= episodeMoving.plays.many;
+  const moved = areMany ? places.slice(0, episodeMoving.plays.part) : places;
+  await movePlaysAt(
+    tx,
+    { user_id },
+    moved.map(({ episode, begun_at, id }) => ({ begun_at, id, into: into.get(episode) ?? episode })),
+  );
+  if (areMany) return false;
   // First, because two actions must not have one timestamp.
   await deleteActions(tx, { user_id }, joined);
   await deleteEpisodes(tx, { user_id }, joined);
@@ -77,4 +90,5 @@ export async function saveEpisodeSet({ tx, user_id }: UserTx, set: EpisodeSet): 
     })),
   );
   await saveActions(tx, { user_id }, set.changedActions());
+  return true;
 }

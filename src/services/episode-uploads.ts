@@ -44,7 +44,7 @@ export async function uploadActions(
       const actions = client ? batch.map((one) => understandAction(one, client.habits, arrival)) : batch;
       const added = await addActions(user, meant, actions, arrival);
       added.set.tellSkipped(added.arrived, arrival);
-      await saveEpisodeSet(user, added.set);
+      if (!(await saveEpisodeSet(user, added.set))) return null;
       await keepPlays(user, client, added.arrived, arrival, context);
       const clock = user.clock();
       if (!upload) await begun.cursor.noteUpload(user, now, clock > arrival.clock);

@@ -154,7 +154,7 @@ async function copyActions(context: Context, copy: Copy, { actions, isTimed }: B
     ? await rehearse(context, actor, (user) => read(user, rehearsed))
     : await transactAfterMoves(context, actor, async (user) => {
         const { arrival, set, arrived } = await read(user);
-        await saveEpisodeSet(user, set);
+        if (!(await saveEpisodeSet(user, set))) return null;
         if (isTimed) await keepPlays(user, null, arrived, arrival, context);
         return { arrived };
       });
@@ -184,7 +184,7 @@ async function storePlays(context: Context, copy: Copy, plays: Moving["plays"]):
   }
   return transactAfterMoves(context, actor, async (user) => {
     const { set, missing } = await read(user);
-    await saveEpisodeSet(user, set);
+    if (!(await saveEpisodeSet(user, set))) return null;
     await copyPlays(user, missing);
     return missing.length;
   });

@@ -48,11 +48,12 @@ export const extendPlays = bulkStatement(
 /** Inserts plays, or makes those that exist longer. */
 export const savePlays = saveRows("plays", ["user_id"], { fixed: ["episode", "client"] });
 
-/** Gives the plays of episodes to others. */
-export const movePlays = bulkStatement(
-  (_, p: Owner, rows: { from: number; into: number }[]) =>
-    sql<never>`update plays set episode = wanted.column2 from (values ${numbersOf(rows, ["from", "into"])}) as wanted
-      where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1`,
+/** Gives the plays at these places to episodes. */
+export const movePlaysAt = bulkStatement(
+  (_, p: Owner, rows: (Pick<PlayTable, "begun_at" | "id"> & { into: number })[]) =>
+    sql<never>`update plays set episode = wanted.column3
+      from (values ${numbersOf(rows, ["begun_at", "id", "into"])}) as wanted
+      where plays.user_id in (${p.user_id}) and plays.begun_at = wanted.column1 and plays.id = wanted.column2`,
 );
 
 /** Deletes the plays of episodes. */
@@ -64,7 +65,7 @@ export const deletePlays = bulkStatement((db, p: Owner, rows: { id: number }[]) 
 export const listPlacesOf = bulkStatement((db, p: Owner & { limit: number }, rows: { id: number }[]) =>
   db
     .selectFrom("plays")
-    .select(["begun_at", "id"])
+    .select(["episode", "begun_at", "id"])
     .where("user_id", "in", [p.user_id])
     .where("episode", "in", columnOf(rows, "id"))
     .limit(limitTo(p.limit)),

@@ -9,10 +9,12 @@ import { type Actor, actAsUser } from "../../src/services/actor.ts";
 import { readFeedChanges } from "../../src/services/device-list.ts";
 import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
 import { restoreSubscriptions } from "../../src/services/earlier-lists.ts";
+import { uploadActions } from "../../src/services/episode-uploads.ts";
 import { streamPlays } from "../../src/services/play-list.ts";
 import { patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
 import { play } from "../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
+import { beforeWrites } from "../support/before-writes.ts";
 import { ON_SQLITE } from "../support/database.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { PATIENCE, until } from "../support/patience.ts";
@@ -399,25 +401,65 @@ test("a thousand episodes that wait to come into the list and are merged go back
   await expectMergeUndone(a, b);
 });
 
+/** Adds plays to the episode that has a play up to a position. */
+const addPlays = (position: number, count: number) =>
+  podkeep.sql(`insert into plays (user_id, id, episode, client, begun_at, ended_at, arrived_at, actor_kind)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < ${count})
+    select ${ann.user_id}, n + 10, (select max(episode) from plays where position = ${position}), n % 3, n / 5000, n, 1,
+      'token' from n`);
+/** How many plays each episode has. */
+const plays = async () =>
+  (await podkeep.sql("select count(*) as count from plays group by episode order by count(*)")).map(({ count }) =>
+    Number(count),
+  );
+
 test("a deletion deletes thousands of plays of one episode in parts, and no others", async () => {
   const guid = await subscribe(A);
   await subscribe(B);
   await upload(null, playOf(1, 1), playOf(2, 2, { feed_url: B }));
-  const [{ episode } = {}] = await podkeep.sql("select episode from plays where position = 1");
-  const count = async () => Number((await podkeep.sql("select count(*) as count from plays"))[0]?.["count"]);
-  await podkeep.sql(`insert into plays (user_id, id, episode, client, begun_at, ended_at, arrived_at, actor_kind)
-    with recursive n(n) as (select 1 union all select n + 1 from n where n < 12000)
-    select ${ann.user_id}, n + 10, ${episode}, n % 3, n / 5000, n, 1, 'token' from n`);
+  await addPlays(1, 12_000);
   await requestDeletion(podkeep.app, ann, guid);
   await podkeep.app.worker.drain();
-  expect(await count()).toBe(12_002);
+  expect(await plays()).toEqual([1, 12_001]);
   await moveSome();
-  expect(await count()).toBe(10_002);
+  expect(await plays()).toEqual([1, 11_001]);
   await podkeep.reopen();
   await podkeep.drain();
-  expect(await count()).toBe(1);
+  expect(await plays()).toEqual([1]);
   expect(await moves()).toBe(0);
   expect(await told((await read(null)).actions)).toEqual({ count: 1, kinds: [`${B} 2`] });
+});
+
+test("a merge gives thousands of plays of one episode to the same one of the other podcast, in parts", async () => {
+  const [guid, other] = [await subscribe(A), await subscribe(B)];
+  await upload(null, playOf(1, 1), playOf(1, 2, { feed_url: B }));
+  await addPlays(1, 12_000);
+  await patchSubscription(podkeep.app, ann, guid, { new_guid: other });
+  expect(await plays()).toEqual([1001, 11_001]);
+  await moveSome();
+  expect(await plays()).toEqual([2001, 10_001]);
+  await podkeep.reopen();
+  await podkeep.drain();
+  expect(await plays()).toEqual([12_002]);
+  expect(await moves()).toBe(0);
+  expect(await told((await read(null)).actions)).toEqual({ count: 1, kinds: [`${B} 2`] });
+});
+
+test("an upload that shows that two episodes are one puts their thousands of plays together in parts", async () => {
+  await subscribe(A);
+  await upload(null, playOf(1, 1, { guid: null }), playOf(2, 2));
+  await addPlays(1, 12_000);
+  podkeep.clock.advance(60_000);
+  const found: number[][] = [];
+  const watched = beforeWrites(podkeep.app, async () => void found.push(await plays()));
+  await uploadActions(watched, ann, null, [playOf(2, 3, { episode_url: episodeOf(1).episode_url })]);
+  expect(found.slice(0, 3)).toEqual([
+    [1, 12_001],
+    [1001, 11_001],
+    [2001, 10_001],
+  ]);
+  expect(await plays()).toEqual([12_002]);
+  expect(await told((await read(null)).actions)).toEqual({ count: 1, kinds: [`${A} 3`] });
 });
 
 test("a server that ends while episodes follow their podcast goes on with it at its next start", async () => {

@@ -23,7 +23,7 @@ setDefaultTimeout(PATIENCE);
 
 let podkeep: TestApp;
 beforeAll(async () => {
-  podkeep = await openTestApp({}, { episodeMoving: { many: 1, part: 1 } });
+  podkeep = await openTestApp({}, { episodeMoving: { many: 1, part: 1, plays: { many: 2, part: 1 } } });
 });
 afterAll(() => podkeep.close());
 
@@ -191,7 +191,10 @@ class Listener {
 }
 
 async function playAll(steps: Step[]): Promise<void> {
-  const atOnce: Context = { ...podkeep.app, episodeMoving: { many: 1_000_000, part: 1, wake: () => {} } };
+  const atOnce: Context = {
+    ...podkeep.app,
+    episodeMoving: { many: 1_000_000, part: 1, plays: { many: 1_000_000, part: 1 }, wake: () => {} },
+  };
   const one = new Listener(actAsUser((await podkeep.user()).id), atOnce);
   const { id } = await podkeep.user();
   const other = new Listener(actAsUser(id), podkeep.app);

@@ -57,7 +57,7 @@ import {
   extendPlays,
   findPlays,
   listPlacesOf,
-  movePlays,
+  movePlaysAt,
   prunePlays,
 } from "../../src/store/plays.ts";
 import { countSubscribed, listPresent, listSubscribed, listSubscriptions } from "../../src/store/subscriptions.ts";
@@ -420,7 +420,7 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
   ["the plays that a search found", "begun_at", bulk(findEntries, (n) => ({ begun_at: n, id: n }))],
   ["what is begun", "arrived_at", (tx) => listBegun(tx, { user_id, from: EPISODES - 1000, to: EPISODES, limit: 50 })],
   ["where a part of the actions begins", "arrived_at", (tx) => findArrival(tx, { user_id, to: EPISODES, skip: 99 })],
-  ["plays of joined episodes", "episode", bulk(movePlays, (n) => ({ from: n, into: n + 1 }))],
+  ["plays of joined episodes", "begun_at", bulk(movePlaysAt, (n) => ({ begun_at: n, id: n, into: n + 1 }))],
   ["plays of an episode", "episode", (tx) => listPlacesOfEpisode(tx, { ...place(), episode: 7, limit: 100 })],
   ["the latest play of each episode", "episode", bulk(findLatestPlays, (n) => ({ episode: n }))],
   ["hours of days", "begun_at", (tx) => sumSpans(tx, { user_id }, many((n) => ({ from: n, to: n + 1 })).slice(0, 8))],
@@ -552,9 +552,11 @@ test.if(ON_SQLITE)("of an episode's plays, only the latest ones are read, of the
   );
 });
 
-test.if(ON_SQLITE)("plays that a deletion found are deleted by their places", async () => {
-  const plan = await explain(bulk(deletePlaysAt, (n) => ({ begun_at: n, id: n })));
-  expect(plan).toMatch(/SEARCH plays USING PRIMARY KEY \(user_id=\? AND begun_at=\? AND id=\?\)/);
+test.if(ON_SQLITE).each<[string, Run]>([
+  ["that a deletion found are deleted", bulk(deletePlaysAt, (n) => ({ begun_at: n, id: n }))],
+  ["of joined episodes are moved", bulk(movePlaysAt, (n) => ({ begun_at: n, id: n, into: n + 1 }))],
+])("plays %s by their places", async (_, run) => {
+  expect(await explain(run)).toMatch(/SEARCH plays USING PRIMARY KEY \(user_id=\? AND begun_at=\? AND id=\?\)/);
 });
 
 test.if(ON_SQLITE)(

@@ -112,7 +112,7 @@ export async function openTestApp(
     log?: Logger;
     metrics?: Metrics;
     hashing?: HashCost | undefined;
-    episodeMoving?: Pick<EpisodeMoving, "many" | "part">;
+    episodeMoving?: Partial<Omit<EpisodeMoving, "wake">>;
   } = {},
 ): Promise<TestApp> {
   const folder = mkdtempSync(join(MEMORY, "app-"));
