@@ -100,7 +100,10 @@ async function readEntities(tx: Tx, user_id: number, of: { id: number }[]): Prom
   return new Map(rows.filter(isCurrent).map((row) => [row.subscription, row]));
 }
 
-/** Reads with the entities of all subscriptions that `read` meets: those that are missing are made first. */
+/**
+ * Reads with the entities of all subscriptions that `read` meets: those that are missing are made first, in a transaction, and
+ * it reads again.
+ */
 async function readWithEntities<T>(
   context: Context,
   actor: Actor,
@@ -153,6 +156,8 @@ export function listSync(
       const to = rows.length < CHUNK ? Number.MAX_SAFE_INTEGER : (rows.at(-1)?.changed_at ?? from);
       const left = await listLeftEntities(tx, { user_id, from, to });
       const entities = await entitiesOf(rows);
+      // They are made before it goes on, so that others wait for those of a chunk only.
+      if (entities.size < rows.length) return { items: [], next: null };
       const found = rows.flatMap((row) => {
         const entity = entities.get(row.id);
         const isOwn = leaveOut !== null && entity?.client === leaveOut && entity.changed_at === row.changed_at;

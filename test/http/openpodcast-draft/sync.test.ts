@@ -1,6 +1,7 @@
 // The draft's sync endpoint: actions, and changes of others.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { type Answer, guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
+import { addFeeds } from "../../support/feeds.ts";
 import { action, DRAFT, type DraftClient, draftClient } from "./client.ts";
 
 const FEED = "https://feeds.test/1";
@@ -415,4 +416,17 @@ describe("subscriptions", () => {
     }
     expect((await phone.request("GET", "/api/v1/subscriptions?since=x")).status).toBe(400);
   });
+});
+
+test("a page of a long list from before the draft makes entities of a part, so that others don't wait for all", async () => {
+  await addFeeds(
+    server.app,
+    user.id,
+    Array.from({ length: 1200 }, (_, n) => `${FEED}/${n}`),
+  );
+  await server.sql("delete from sync_entities");
+  expect((await phone.request("GET", "/api/v1/sync?limit=10")).body.results).toHaveLength(10);
+  expect(await server.sql("select count(*) as count from sync_entities")).toMatchObject([{ count: 500 }]);
+  const told = feedsOf(await phone.changes("", "&limit=1000"));
+  expect(new Set(told).size).toBe(1200);
 });
