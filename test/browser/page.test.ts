@@ -640,6 +640,21 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     expect(await filter.inputValue()).toBe("");
   });
 
+  test("a change in the history has a space between what was done and the podcast's name", async () => {
+    await program.run(["subscription", "add", "ann", "https://a.example/feed"]);
+    const page = await signIn();
+    await page.goto("/history");
+    await page.locator("summary").click();
+    const space = await page.evaluate(`(() => {
+      const link = document.querySelector(".changes a");
+      const range = document.createRange();
+      range.setStart(link.firstChild, 0);
+      range.setEnd(link.firstChild, "added".length);
+      return link.querySelector("bdi").getBoundingClientRect().x - range.getBoundingClientRect().right;
+    })()`);
+    expect(space).toBeGreaterThan(2);
+  });
+
   test("the name of a device in a right-to-left script stays apart from the time of its sync", async () => {
     const headers = { ...basicAuth("ann", PASSWORD), "User-Agent": "gPodder/3.11.4" };
     for (const [device, caption] of [
