@@ -348,7 +348,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     await page.goto("/apps");
     await page.waitForLoadState();
     const show = "dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))";
-    const asked = page.waitForResponse((response) => response.request().method() === "HEAD");
+    const asked = page.waitForResponse((response) => response.request().resourceType() === "fetch");
     await page.evaluate(show);
     expect((await asked).status()).toBe(200);
     await page.context().clearCookies();

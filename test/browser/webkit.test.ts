@@ -1,5 +1,5 @@
 // In the engine of Safari, as phones open the page: by http, at an address of the network. It says nothing of the site of a
-// request there (no Sec-Fetch-Site).
+// request there (no Sec-Fetch-Site), and keeps pages for the Back button that are not to be stored.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
@@ -67,6 +67,42 @@ describe.skipIf(!HAS_WEBKIT)("in WebKit", () => {
     await webkit.see(STRANGER);
     await open("/podcasts");
     expect(await webkit.evaluate("location.pathname")).toBe("/sign-in");
+  });
+
+  test("the Back button shows nothing of who has signed out, also not to who signs in next", async () => {
+    await open("/");
+    await signIn("ann");
+    await webkit.click("Account");
+    await webkit.see("Signed in as ann");
+    await webkit.click("Sign out");
+    await webkit.see(STRANGER);
+    await signIn("bob");
+    await webkit.evaluate("void setTimeout(() => history.go(-2))");
+    await webkit.see("Signed in as bob");
+    await webkit.click("Sign out");
+    await webkit.see(STRANGER);
+    await webkit.back();
+    await isTrue("location.pathname === '/sign-in'");
+  });
+
+  test("after the Back button the history's filter says what is shown", async () => {
+    await program.run(["subscription", "add", "bob", "https://b.example/feed"]);
+    await open("/");
+    await signIn("bob");
+    await open("/podcasts/add");
+    await webkit.type("[name=feed_url]", "https://c.example/feed");
+    await webkit.click("Add");
+    await webkit.see("2 podcasts");
+    await webkit.click("History");
+    await webkit.type("[name=by]", "Web page");
+    await webkit.click("Show");
+    await isTrue("location.search !== ''");
+    await webkit.back();
+    await isTrue("location.search === ''");
+    await isTrue("document.querySelector('[name=by]').value === ''");
+    await webkit.click("Account");
+    await webkit.click("Sign out");
+    await webkit.see(STRANGER);
   });
 
   describe.each(hostsFor(2))("a page of another site, at http://%s,", (host) => {

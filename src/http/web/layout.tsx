@@ -25,6 +25,7 @@ interface LayoutProps {
 }
 
 export function Layout({ title, which = [], section = null, scripts = [], children }: LayoutProps) {
+  const frame = useFrame();
   return (
     <html lang="en">
       <head>
@@ -39,8 +40,8 @@ export function Layout({ title, which = [], section = null, scripts = [], childr
           <script src={path} defer />
         ))}
       </head>
-      <body>
-        {useFrame() !== EMPTY && <Menu section={section} />}
+      <body data-user={frame.user}>
+        {frame !== EMPTY && <Menu section={section} />}
         <main id="main" tabindex={-1}>
           <Banner />
           {children}

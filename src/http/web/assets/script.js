@@ -93,9 +93,12 @@ addEventListener("pageshow", async ({ persisted }) => {
   for (const form of sent.keys()) form.removeAttribute("aria-busy");
   sent.clear();
   if (!persisted) return;
-  // Safari keeps pages that came by http, although they are not to be stored: not for those who have signed out.
-  const { type } = await fetch(location.href, { method: "HEAD", redirect: "manual" });
-  if (type === "opaqueredirect") location.replace(location.href);
+  // Safari keeps pages that came by http, although they are not to be stored: with what was chosen there, and for those who
+  // have signed out, or in as another user.
+  for (const { form } of document.querySelectorAll("select[autocomplete=off]")) form.reset();
+  const response = await fetch(location.href, { redirect: "manual" });
+  const { body } = new DOMParser().parseFromString(await response.text(), "text/html");
+  if (body.dataset.user !== document.body.dataset.user) location.replace(location.href);
 });
 
 for (const label of document.querySelectorAll("label[data-local]")) {
