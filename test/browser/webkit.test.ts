@@ -133,4 +133,15 @@ describe.skipIf(!HAS_WEBKIT)("in WebKit", () => {
       await site.stop(true);
     });
   });
+
+  // The last test: Safari keeps no cookie for https that came by http, also not of its own machine, as other browsers do.
+  test("who opens podkeep by http on its own machine, although it has https, is told where to sign in", async () => {
+    await server.stop();
+    server = await program.serve(["--public-url", "https://podkeep.example"]);
+    await open("/");
+    await webkit.type("[name=name]", "ann");
+    await webkit.type("[name=password]", PASSWORD);
+    await webkit.click("Sign in");
+    await webkit.see("Open https://podkeep.example to sign in");
+  });
 });

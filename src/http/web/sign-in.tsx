@@ -44,7 +44,9 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
     if (!(await hasUsers(app))) return show(c, <NoUserPage />);
     const { next, ended, done } = c.req.query();
     if (done && (await findSession(c, app, shared, "page"))) return c.redirect(safePath(next), 303);
-    const problem = done ? texts.signIn.needsCookies : ended ? texts.signIn.ended : null;
+    const base = forwarded.baseUrlOf(c);
+    const lost = isByHttp(c.req.header("Referer"), base) ? texts.signIn.needsHttps(base) : texts.signIn.needsCookies;
+    const problem = done ? lost : ended ? texts.signIn.ended : null;
     return show(c, <SignInPage {...(await propsOf(c, next))} problem={problem} ended={Boolean(ended && !done)} />);
   });
 
@@ -84,11 +86,13 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
   });
 }
 
-/** Whether a browser would drop a cookie for https: it opened the page over http, and not on its own machine. */
-function losesCookie(origin: string | undefined, url: string): boolean {
-  const opened = parseUrl(origin ?? "");
-  return url.startsWith("https:") && opened?.protocol === "http:" && !isLocal(opened.href);
-}
+/** Whether a page was opened over http, although podkeep has https. */
+const isByHttp = (page: string | undefined, base: string) =>
+  base.startsWith("https:") && parseUrl(page ?? "")?.protocol === "http:";
+
+/** Whether every browser would drop a cookie for https: on its own machine only Safari does. */
+const losesCookie = (origin: string | undefined, base: string) =>
+  origin !== undefined && isByHttp(origin, base) && !isLocal(origin);
 
 /** A path of this server to go to after signing in; anything else, such as another site's URL, is /podcasts. */
 function safePath(text: string | undefined): string {
