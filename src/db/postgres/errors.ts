@@ -33,6 +33,13 @@ export function isLost(error: unknown): boolean {
 /** Whether the connection leads to a server that takes no changes: a standby, or one with a full disk at some providers. */
 export const isReadOnly = (error: unknown) => sqlStateOf(error) === "25006";
 
+/**
+ * Whether a statement that failed so may give empty rows on this connection from now on: PgBouncer, which had prepared it
+ * for another client, said so before PostgreSQL refused to describe it, and Bun keeps it without columns. Constraints
+ * and conflicts, which are frequent, are found later.
+ */
+export const mayLackColumns = (error: unknown) => /^(?!23|40001)./.test(sqlStateOf(error));
+
 /** The parameter of a connection that PgBouncer refuses; undefined for another error. */
 export const refusedParameter = (error: unknown): string | undefined =>
   sqlStateOf(error) === "08P01" ? /unsupported startup parameter: (\w+)/.exec(messageOf(error))?.[1] : undefined;
@@ -63,11 +70,18 @@ export function translate(error: unknown): unknown {
   return refused || isReadOnly(error) || isLost(error) || isTlsError(error) ? unavailable(error) : error;
 }
 
+const ADVICE: Record<string, string> = {
+  "42501": ". Make the user of PODKEEP_DATABASE_URL its owner",
+  // PgBouncer has statements from before a migration; other connections have new ones after one attempt.
+  "0A000": ". Behind PgBouncer, run RECONNECT in its console",
+};
+
 /** What callers get while PostgreSQL can't be reached, or refuses. @param silence what it did if it sends no reason */
 export function unavailable(cause: unknown, silence = `can't be reached now: ${reasonOf(cause)}`): DomainError {
   const state = sqlStateOf(cause);
-  const advice = state === "42501" ? ". Make the user of PODKEEP_DATABASE_URL its owner" : "";
   const hasReason = state !== "" || isTlsError(cause);
-  const message = hasReason ? `PostgreSQL can't be used now: ${reasonOf(cause)}${advice}` : `PostgreSQL ${silence}`;
+  const message = hasReason
+    ? `PostgreSQL can't be used now: ${reasonOf(cause)}${ADVICE[state] ?? ""}`
+    : `PostgreSQL ${silence}`;
   return unavailableNow(message, cause);
 }

@@ -3,7 +3,7 @@ import { type ReservedSQL, SQL } from "bun";
 import type { CompiledQuery } from "kysely";
 import { parsePostgresUrl } from "../../config/values.ts";
 import { DomainError, messageOf, unavailableNow } from "../../errors.ts";
-import { isReadOnly, timeLimits, unavailable } from "./errors.ts";
+import { isReadOnly, mayLackColumns, timeLimits, unavailable } from "./errors.ts";
 
 export interface PoolOptions {
   /** postgres://user:password@host:port/database */
@@ -69,12 +69,12 @@ class Connection {
   #dead = false;
 
   /**
-   * @param onDeath called once if it is closed, because it did not respond in time
+   * @param onEnd called if it is closed, because it did not respond in time or may give rows without their columns
    * @param onReadOnly called if it leads to a server that takes no changes
    */
   constructor(
     private readonly options: PoolOptions,
-    private readonly onDeath: () => void,
+    private readonly onEnd: () => void,
     private readonly onReadOnly: () => void,
   ) {
     this.#sql = connect(options, options.timeout);
@@ -107,6 +107,7 @@ class Connection {
       return await act();
     } catch (error) {
       if (isReadOnly(error)) this.onReadOnly();
+      else if (mayLackColumns(error)) this.#end();
       throw this.#dead ? unavailable(error, "did not respond in time") : error;
     } finally {
       clearTimeout(this.#silence);
@@ -117,9 +118,13 @@ class Connection {
   #listen(limit: number): void {
     this.#silence = setTimeout(() => {
       this.#dead = true;
-      this.onDeath();
-      this.close(true).catch(() => {});
+      this.#end(true);
     }, limit + GRACE);
+  }
+
+  #end(now = false): void {
+    this.onEnd();
+    this.close(now).catch(() => {});
   }
 }
 
@@ -188,11 +193,11 @@ export class Pool {
     let best: Connection | null = null;
     for (const one of this.#connections) if (!one.taken && (!best || one.waiting < best.waiting)) best = one;
     if (best?.waiting === 0 || this.#connections.size >= this.options.size) return best;
-    const onDeath = () => {
+    const onEnd = () => {
       this.#connections.delete(added);
       this.#serveWaiters();
     };
-    const added: Connection = new Connection(this.options, onDeath, () => this.#renew());
+    const added: Connection = new Connection(this.options, onEnd, () => this.#renew());
     this.#connections.add(added);
     return added;
   }

@@ -3,6 +3,8 @@ import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { SQL } from "bun";
+import { openDatabase } from "../../../src/db/open.ts";
 import { MIGRATION_LOCK } from "../../../src/db/postgres/upgrade.ts";
 import type { Finding } from "../../../src/doctor/finding.ts";
 import { sharedPostgres } from "../../support/database.ts";
@@ -16,9 +18,9 @@ setDefaultTimeout(PATIENCE);
 const program = Bun.which("pgbouncer", { PATH: `${process.env["PATH"]}:/usr/sbin` });
 if (!program) console.log("PgBouncer: skipped, install pgbouncer");
 
-const opened: (() => void)[] = [];
-afterEach(() => {
-  for (const close of opened.splice(0)) close();
+const opened: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close();
 });
 
 /** Starts PgBouncer in front of a new database, and returns the URL. */
@@ -76,13 +78,69 @@ async function diagnose(podkeep: ReturnType<typeof openOn>): Promise<Finding | u
   return findings.find(({ about }) => about === "database");
 }
 
-test.skipIf(!program)("in session mode it works", async () => {
-  const podkeep = openOn(await startPgBouncer("pool_mode = session", PARAMETERS));
-  for (const name of ["ann", "bob"]) {
-    expect(await podkeep.run(["user", "create", name])).toMatchObject({ code: 0, err: "" });
-  }
-  expect(await diagnose(podkeep)).toMatchObject({ state: "ok" });
-});
+/** The settings of transaction mode; null if PgBouncer is older than it needs to be. */
+const TRANSACTION = program && knowsPrepared() ? ["pool_mode = transaction", "max_prepared_statements = 200"] : null;
+if (program && !TRANSACTION) console.log("PgBouncer in transaction mode: skipped, needs 1.21");
+
+test.skipIf(!program).each([["pool_mode = session"], ...(TRANSACTION ? [TRANSACTION] : [])])(
+  "with %s it works",
+  async (...settings) => {
+    const podkeep = openOn(await startPgBouncer(PARAMETERS, ...settings));
+    for (const name of ["ann", "bob"]) {
+      expect(await podkeep.run(["user", "create", name])).toMatchObject({ code: 0, err: "" });
+    }
+    expect(await diagnose(podkeep)).toMatchObject({ state: "ok" });
+  },
+);
+
+/** A table behind PgBouncer with one connection to PostgreSQL. `open` gives a server's read of it. */
+async function startInTransactionMode() {
+  const more = ["default_pool_size = 1", "server_check_delay = 0", "admin_users = postgres"];
+  const url = await startPgBouncer(PARAMETERS, ...(TRANSACTION ?? []), ...more);
+  const name = url.split("/").at(-1) ?? "";
+  const postgres = (await sharedPostgres()).connect(name);
+  await postgres.unsafe(`alter database ${name} set statement_timeout = '1s'`);
+  const open = async () => {
+    const options = { busy_timeout: 0, database_pool: 1, database_timeout: 1000, backup_dir: null } as const;
+    const database = await openDatabase({ url }, { ...options, use: "command", migrate: "start" });
+    opened.push(() => database.close());
+    const query = { sql: "select n from numbers where n > $1", parameters: [0] };
+    return () => database.read((tx) => tx.execute(query));
+  };
+  const read = await open();
+  await postgres.unsafe("create table numbers as select 1 as n").simple();
+  expect(await read()).toEqual([{ n: 1 }]);
+  return { url, name, postgres, open, read };
+}
+
+test.skipIf(!TRANSACTION)(
+  "in transaction mode, a read that timed out behind a migration has its data later",
+  async () => {
+    const { postgres, open } = await startInTransactionMode();
+    // PgBouncer says that its statement is prepared, as it is for the first one.
+    const read = await open();
+    await postgres.unsafe("begin; lock table numbers").simple();
+    await expect(read()).rejects.toMatchObject({ code: "unavailable" });
+    await postgres.unsafe("commit");
+    await postgres.close();
+    expect(await read()).toEqual([{ n: 1 }]);
+  },
+);
+
+test.skipIf(!TRANSACTION)(
+  "in transaction mode, a migration that changes types needs RECONNECT, and the error says so",
+  async () => {
+    const { url, name, postgres, read } = await startInTransactionMode();
+    await postgres.unsafe("alter table numbers alter column n type bigint");
+    await postgres.close();
+    const message = expect.stringContaining("run RECONNECT in its console");
+    await expect(read()).rejects.toMatchObject({ code: "unavailable", message, extras: { retry_after: 5 } });
+    const admin = new SQL({ url: url.replace(name, "pgbouncer"), max: 1 });
+    await admin.unsafe("reconnect").simple();
+    await admin.close();
+    expect(await read()).toEqual([{ n: 1 }]);
+  },
+);
 
 test.skipIf(!program)(
   "in transaction mode without prepared statements, commands and the doctor say what to set",
