@@ -1,8 +1,9 @@
 // Migration of a PostgreSQL database: one process at a time, in one transaction.
+import { readFileSync } from "node:fs";
 import type { SQL } from "bun";
 import { Kysely, sql } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
-import { DomainError, messageOf, reasonOf } from "../../errors.ts";
+import { codeOf, DomainError, messageOf, reasonOf } from "../../errors.ts";
 import type { Dialect } from "../migrations/dialect.ts";
 import { MIGRATION_TABLE, type Migrating, migrate, notMigrated, pendingMigrations } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
@@ -136,6 +137,19 @@ function wrongSearchPath(url: string): DomainError {
   return new DomainError("config", `PgBouncer at ${server} does not take search_path from the URL: ${advice}`);
 }
 
+/** The file in the URL that can't be read, with the reason, neither of which Bun says; null if there is none. */
+function describeUnreadable(url: string): string | null {
+  for (const [name, file] of new URL(url).searchParams) {
+    if (!/^ssl(rootcert|cert|key)$/.test(name)) continue;
+    try {
+      readFileSync(file);
+    } catch (error) {
+      return `${name} in its URL, ${file}, can't be read (${reasonOf(error)})`;
+    }
+  }
+  return null;
+}
+
 function refusal(error: unknown, url: string): DomainError {
   if (refusedParameter(error) === "search_path") return wrongSearchPath(url);
   const { server, user, database } = describeServer(url);
@@ -146,6 +160,8 @@ function refusal(error: unknown, url: string): DomainError {
     return refuse("config", `refuses ${user} in ${database} (${messageOf(refused)}): make ${user} its owner`);
   if (error instanceof DomainError) return error;
   const state = sqlStateOf(error);
+  const unreadable = codeOf(error) === "ERR_INVALID_ARG_TYPE" ? describeUnreadable(url) : null;
+  if (unreadable) return refuse("config", `can't be used: ${unreadable}`);
   const pooler = describePooler(error);
   if (pooler) return refuse("unavailable", `can't be used. ${pooler}`);
   if (state.startsWith("28"))

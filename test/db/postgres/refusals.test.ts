@@ -97,6 +97,15 @@ test("an sslmode that PostgreSQL does not have is refused", async () => {
   expect(message).toMatch(/^PostgreSQL at 127\.0\.0\.1:1 can't be used: .*sslmode.*verify-full/);
 });
 
+test.each([
+  ["sslrootcert", "sslrootcert=/nowhere/ca.pem"],
+  ["sslkey", "sslcert=/etc/hostname&sslkey=/nowhere/ca.pem"],
+])("a file of %s that can't be read is named", async (name, files) => {
+  const message = await refusal(`postgres://podkeep:${SECRET}@127.0.0.1:1/x?sslmode=verify-full&${files}`);
+  const reason = `${name} in its URL, /nowhere/ca.pem, can't be read (no such file or directory)`;
+  expect(message).toBe(`PostgreSQL at 127.0.0.1:1 can't be used: ${reason}`);
+});
+
 test("a user who may not create tables is refused, also after an upgrade by another", async () => {
   const server = await sharedPostgres();
   const url = await newDatabase(
