@@ -21,8 +21,8 @@ import { texts } from "./texts.ts";
 
 /** Files in memory at a time, each of another user. */
 const MOST_READ = 2;
-/** Milliseconds for reading one. */
-const PATIENCE = 20_000;
+/** Seconds after which another one may be sent. Most take a few, the largest on a small machine longer. */
+const RETRY_AFTER = 20;
 
 export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
   const { config } = app;
@@ -34,7 +34,7 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
     bytes: most,
   };
   /** What has all of a file in memory, which a few bytes can unpack to. */
-  const reading = oneEach(MOST_READ, texts.moveIn.busy, PATIENCE / 1000);
+  const reading = oneEach(MOST_READ, texts.moveIn.busy, RETRY_AFTER);
 
   http.get("/account/move-in", (c) => show(c, <MoveInPage notice={noticeOf(c)} />));
 
@@ -44,7 +44,7 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
     if (!(file instanceof File) || file.size === 0) return problem(texts.moveIn.noFile);
     try {
       return await reading(c.get("actor").user_id, async () => {
-        const options = { most, limits, patience: PATIENCE, signal: c.req.raw.signal };
+        const options = { most, limits, signal: c.req.raw.signal };
         const moving = await readMovingFile(file, options);
         const found = await moveIn(app, c.get("actor"), moving, { dry_run: true });
         return show(c, <PreviewPage found={found} data={await pack(moving)} />);
