@@ -40,15 +40,26 @@ export class ClientCursor {
     readonly last: SyncPosition | null,
     /** The user's clock as it is stored. */
     readonly clock: Millis,
+    /** Whether a client that is not known asks for everything. */
+    private readonly asksFromNothing: boolean,
   ) {}
 
-  /** @throws DomainError "unauthorized" if the user was deleted */
-  static async read(tx: Tx, user_id: number, client: Client | null, stream: Stream): Promise<ClientCursor> {
+  /**
+   * @param fromNothing whether the client asks for everything
+   * @throws DomainError "unauthorized" if the user was deleted
+   */
+  static async read(
+    tx: Tx,
+    user_id: number,
+    client: Client | null,
+    stream: Stream,
+    fromNothing = false,
+  ): Promise<ClientCursor> {
     const [found] = await findPosition(tx, { user_id, client: client?.id ?? "", stream });
     if (!found) throw deleted();
     const row = found.id !== null ? found : undefined;
     const last = found.since !== null ? positionOf(found) : null;
-    return new ClientCursor(client, stream, row, last, found.clock);
+    return new ClientCursor(client, stream, row, last, found.clock, fromNothing);
   }
 
   /**
@@ -74,9 +85,9 @@ export class ClientCursor {
     return this.row !== undefined;
   }
 
-  /** Whether the client is known, or takes over from one that was with another credential. */
-  async isOrWasKnown(tx: Tx, user_id: number): Promise<boolean> {
-    return this.isKnown || (this.client !== null && (await hasEarlier(tx, user_id, this.client)));
+  /** Whether the client is new, and takes over from one that was with another credential. */
+  async takesOver(tx: Tx, user_id: number): Promise<boolean> {
+    return !this.isKnown && this.client !== null && (await hasEarlier(tx, user_id, this.client));
   }
 
   /** When the client was first seen, on the user's clock; the end of time if it is new. */
@@ -86,7 +97,7 @@ export class ClientCursor {
 
   /** Whether the client began with nothing: all that it holds is known. */
   get fromNothing(): boolean {
-    return this.row?.from_nothing === 1;
+    return this.row ? this.row.from_nothing === 1 : this.asksFromNothing;
   }
 
   /**
@@ -170,7 +181,7 @@ export async function noteListRead(context: Context, actor: Actor, client: Clien
   const listed = { since: 0, start: clock, own: 0, given: 0, uploaded_at: null, ahead: null };
   const noting = transactAsReader(context, actor, async (user) => {
     const cursor = await ClientCursor.read(user.tx, user_id, client, key.stream);
-    if (!(await cursor.isOrWasKnown(user.tx, user_id))) return;
+    if (!cursor.isKnown && !(await cursor.takesOver(user.tx, user_id))) return;
     await ClientCursor.begin(user, client, key.stream, false, now);
     await saveCursor(user.tx, { ...key, ...listed });
     user.moveClock(clock + 1);

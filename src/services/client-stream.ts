@@ -84,7 +84,7 @@ export async function readStream<One extends Found>(
   const now = context.clock.now();
   const isUnchanged = context.database.watch?.(actor.user_id);
   const seen = await context.database.read(async (tx) => {
-    const cursor = await ClientCursor.read(tx, actor.user_id, client, stream);
+    const cursor = await ClientCursor.read(tx, actor.user_id, client, stream, since === 0);
     return look(tx, cursor, now, reading);
   });
   // If it could not be written, the app would lose what it is about to upload.
@@ -92,8 +92,8 @@ export async function readStream<One extends Found>(
   if (peek || !(mustWrite || isMove(seen, now))) return seen;
   try {
     return await transactAsReader(context, actor, async (user) => {
-      const isSame = (client === null || seen.cursor.isKnown) && isUnchanged?.() === true;
-      const cursor = isSame ? seen.cursor : await ClientCursor.begin(user, client, stream, since === 0, now);
+      const isSame = isUnchanged?.() === true && !(await seen.cursor.takesOver(user.tx, user.user_id));
+      const cursor = await ClientCursor.begin(user, client, stream, since === 0, now);
       // Again, with the user locked: more may have come.
       const locked = isSame ? seen : await look(user.tx, cursor, now, reading);
       user.moveClock(locked.window.clock);

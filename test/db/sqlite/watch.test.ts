@@ -95,7 +95,7 @@ test("a watch that lasts longer than what is remembered of others says that it d
 test("a GET that moves its client looks once, and again if anybody changed the list on its way", async () => {
   const { app } = server;
   const actor = actAsUser(ANN);
-  const phone = identifyClient({ ...actor, device: "phone" }, appNamed("gPodder", "gpodder"));
+  let phone = identifyClient({ ...actor, id: "token", device: "phone" }, appNamed("gPodder", "gpodder"));
   const add = (feed_url: string) => uploadFeedChanges(app, actor, null, { add: [feed_url], remove: [] });
   let now = 0;
   /** Reads Ann's changes, while `act` happens on the way. @returns what was added, and how often the list was read with her locked */
@@ -117,7 +117,8 @@ test("a GET that moves its client looks once, and again if anybody changed the l
     now = timestamp;
     return { add, looks };
   };
-  await read(async () => {});
+  await add("https://first.example/");
+  expect(await read(async () => {})).toEqual({ add: ["https://first.example/"], looks: 0 });
   await add("https://a.example/");
   expect(await read(async () => {})).toEqual({ add: ["https://a.example/"], looks: 0 });
   await add("https://b.example/");
@@ -128,4 +129,7 @@ test("a GET that moves its client looks once, and again if anybody changed the l
   const url = "https://e.example/";
   const byAnother = () => server.sql(`update subscriptions set feed_url = '${url}' where feed_url like '%d.example%'`);
   expect(await read(byAnother)).toEqual({ add: [url], looks: 1 });
+  // With another token, it takes over what it held.
+  phone = identifyClient({ ...actor, id: "another", device: "phone" }, appNamed("gPodder", "gpodder"));
+  expect((await read(async () => {})).looks).toBe(1);
 });
