@@ -134,7 +134,7 @@ describe.skipIf(!HAS_WEBKIT)("in WebKit", () => {
     });
   });
 
-  // The last test: Safari keeps no cookie for https that came by http, also not of its own machine, as other browsers do.
+  // The last test: Safari keeps no cookie for https that came by http, not even from localhost, as other browsers do.
   test("who opens podkeep by http on its own machine, although it has https, is told where to sign in", async () => {
     await server.stop();
     server = await program.serve(["--public-url", "https://podkeep.example"]);
