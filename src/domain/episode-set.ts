@@ -140,15 +140,19 @@ export class EpisodeSet {
     const named = this.#byGuid.get(this.#guidKey(podcast, guid));
     // It came by the URL alone.
     const unnamed = sameUrl?.guid === null ? sameUrl : undefined;
-    if (named && unnamed) this.#join(unnamed, named);
-    if (!named && unnamed) this.#change(unnamed, { guid });
-    return named ?? unnamed;
+    if (!unnamed) return named;
+    if (!named) this.#change(unnamed, { guid });
+    else if (this.#stored.has(named) || !this.#stored.has(unnamed)) this.#join(unnamed, named);
+    // One that is not stored yet can't have the plays of the other.
+    else this.#join(named, unnamed);
+    return this.present(unnamed);
   }
 
   /** Makes `from` part of `into`; of each kind the later action stays. */
   #join(from: Episode, into: Episode): void {
     this.#unindex(from);
     this.#joined.set(from, into);
+    if (into.guid === null) this.#change(into, { guid: from.guid });
     const kinds = Map.groupBy([...into.actions, ...from.actions], ({ kind }) => kind);
     into.actions = [...kinds.values()].flatMap((same) => latestOf(same) ?? []);
     if (from.actions.some((one) => one === latestOf(into.actions))) this.#giveUrl(into, from.url);

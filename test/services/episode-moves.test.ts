@@ -462,6 +462,24 @@ test("an upload that shows that two episodes are one puts their thousands of pla
   expect(await told((await read(null)).actions)).toEqual({ count: 1, kinds: [`${A} 3`] });
 });
 
+test("an upload that names a new episode, and then another with thousands of plays as the same, loses none", async () => {
+  await subscribe(A);
+  await upload(null, playOf(1, 1, { guid: null }));
+  await addPlays(1, 12_000);
+  podkeep.clock.advance(60_000);
+  const sent = [
+    playOf(2, 2),
+    playOf(2, 3, { episode_url: episodeOf(1).episode_url, sent_at: podkeep.clock.now() + 1000 }),
+  ];
+  await upload(null, ...sent);
+  // Both actions go on with one of them.
+  expect(await podkeep.sql("select distinct episode from plays")).toEqual(
+    await podkeep.sql("select id as episode from episodes"),
+  );
+  expect(await plays()).toEqual([12_001]);
+  expect(await told((await read(null)).actions)).toEqual({ count: 1, kinds: [`${A} 3`] });
+});
+
 test("a server that ends while episodes follow their podcast goes on with it at its next start", async () => {
   await upload(clientOf("phone"), ...playAll(A));
   await uploadFeedChanges(podkeep.app, ann, clientOf("tablet"), { add: [A], remove: [] });
