@@ -351,6 +351,8 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     const asked = page.waitForResponse((response) => response.request().resourceType() === "fetch");
     await page.evaluate(show);
     expect((await asked).status()).toBe(200);
+    // As the link to the content leaves it.
+    await page.evaluate("location.hash = 'main'");
     await page.context().clearCookies();
     await page.evaluate(show);
     await page.waitForURL("**/sign-in?next=%2Fapps");

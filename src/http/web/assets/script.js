@@ -98,7 +98,8 @@ addEventListener("pageshow", async ({ persisted }) => {
   for (const { form } of document.querySelectorAll("select[autocomplete=off]")) form.reset();
   const response = await fetch(location.href, { redirect: "manual" });
   const { body } = new DOMParser().parseFromString(await response.text(), "text/html");
-  if (body.dataset.user !== document.body.dataset.user) location.replace(location.href);
+  // With the fragment of the link to the content it would only scroll.
+  if (body.dataset.user !== document.body.dataset.user) location.replace(location.pathname + location.search);
 });
 
 for (const label of document.querySelectorAll("label[data-local]")) {
