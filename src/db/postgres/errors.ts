@@ -23,11 +23,12 @@ export function isConflict(error: unknown): boolean {
  */
 export const isOutdated = (error: unknown) => sqlStateOf(error) === "0A000";
 
-/** Whether the connection was lost, so that an uncommitted transaction changed nothing. */
+/** Whether the connection was lost or refused, so that an uncommitted transaction changed nothing. */
 export function isLost(error: unknown): boolean {
   if (!(error instanceof SQL.PostgresError)) return false;
-  // 25P03 and 25P04: this process stood still in a transaction until its time was over.
-  return error.errno ? /^(08|57P|25P0[34])/.test(error.errno) : /CONNECTION|TIMEOUT/.test(error.code);
+  // 25P03 and 25P04: this process stood still in a transaction until its time was over. 53300: too many connections, also
+  // while one that has been closed still counts.
+  return error.errno ? /^(08|57P|25P0[34]|53300)/.test(error.errno) : /CONNECTION|TIMEOUT/.test(error.code);
 }
 
 /** Whether the connection leads to a server that takes no changes: a standby, or one with a full disk at some providers. */

@@ -359,13 +359,20 @@ test("a PostgreSQL that takes no changes before transaction ids wrap around is u
   await expect(app.app.database.write((tx) => tx.execute(refuse))).rejects.toMatchObject({ code: "unavailable" });
 });
 
+/** Opens the database as a role that may have so many connections. */
+async function openAs(role: string, limit: number): Promise<App> {
+  await beside((sql) =>
+    sql(`create role ${role} login password 'pw' connection limit ${limit} in role pg_read_all_data`),
+  );
+  const url = new URL((await sharedPostgres()).url(name));
+  [url.username, url.password] = [role, "pw"];
+  return openApp({ ...app.app.config, location: { url: url.href } });
+}
+
 test("if PostgreSQL allows fewer connections than PODKEEP_DATABASE_POOL, the log says so", async () => {
   await open();
   const role = `few${count}`;
-  await beside((sql) => sql(`create role ${role} login password 'pw' connection limit 1 in role pg_read_all_data`));
-  const url = new URL((await sharedPostgres()).url(name));
-  [url.username, url.password] = [role, "pw"];
-  const other = await openApp({ ...app.app.config, location: { url: url.href } });
+  const other = await openAs(role, 1);
   const look = { sql: "select 1", parameters: [] };
   // PostgreSQL can refuse both of two that connect at once: the second one comes while the first one has its connection.
   const writeBesideAnother = () =>
@@ -377,6 +384,18 @@ test("if PostgreSQL allows fewer connections than PODKEEP_DATABASE_POOL, the log
   const reason = await until(() => writeBesideAnother().catch(() => null));
   await other.close();
   expect(reason).toBe(`PostgreSQL can't be used now: too many connections for role "${role}"`);
+});
+
+test("if PostgreSQL allows as many connections as PODKEEP_DATABASE_POOL, a statement that fails costs others nothing", async () => {
+  await open({ database_pool: "1" });
+  const other = await openAs(`enough${count}`, 1);
+  const run = (sql: string) => other.database.write((tx) => tx.execute({ sql, parameters: [] }));
+  for (let n = 0; n < 20; n++) {
+    const [failed, ...rest] = await Promise.allSettled(["select 1 / (select 0)", "select 1", "select 2"].map(run));
+    expect(failed).toMatchObject({ status: "rejected", reason: { message: "division by zero" } });
+    expect(rest.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
+  }
+  await other.close();
 });
 
 test("while PostgreSQL has a certificate that is not trusted, it is unavailable, and the error says why", async () => {
