@@ -7,6 +7,8 @@ export function indexRetiredGuids(dialect: Dialect): Migration {
   return {
     async up(db: Kysely<unknown>) {
       if (dialect.dropsConstraints) {
+        // In the order of the writes of older servers, which may still run.
+        await sql`lock table users, subscriptions, guids in access exclusive mode`.execute(db);
         await db.schema.dropIndex("guids_by_subscription").execute();
         await db.schema.alterTable("guids").dropConstraint("guids_subscription").execute();
         await db.schema
