@@ -182,6 +182,10 @@ test("statements use no function, sequence or type that only one engine has", as
   expect(matching(statements, foreign)).toEqual([]);
 });
 
+test("tests wait for an error by rejectionOf() or settle(), in the event loop that everything else runs in", async () => {
+  expect(matching(await sources("test/**/*.ts"), /^(?!.*\/\/).*\)\s*\.(rejects|resolves)\b/m)).toEqual([]);
+});
+
 test("code that a server may never need is loaded when it is first used: idle memory stays small", () => {
   const loaded = new Set<string>();
   const load = (file: string) => {

@@ -23,6 +23,7 @@ import { deleteUser } from "../../src/services/user-deletion.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { until } from "../support/patience.ts";
 import { PROGRAM } from "../support/program.ts";
+import { settle } from "../support/rejection.ts";
 import { backupsOf, change, mode } from "./backups.ts";
 
 let podkeep: TestApp;
@@ -66,10 +67,10 @@ describe("making a backup", () => {
 
   test("a backup never replaces another file", async () => {
     writeFileSync(inDirectory("diary.txt"), "dear diary");
-    await expect(backup(inDirectory("diary.txt"))).rejects.toThrow("exists already");
+    expect(await settle(backup(inDirectory("diary.txt")))).toThrow("exists already");
     expect(statSync(inDirectory("diary.txt")).size).toBe(10);
     symlinkSync("unmounted/latest.db", inDirectory("latest.db"));
-    await expect(backup(inDirectory("latest.db"))).rejects.toThrow(
+    expect(await settle(backup(inDirectory("latest.db")))).toThrow(
       `latest.db is a symbolic link to ${inDirectory("unmounted/latest.db")}, which does not exist`,
     );
     expect(readlinkSync(inDirectory("latest.db"))).toBe("unmounted/latest.db");
@@ -77,14 +78,14 @@ describe("making a backup", () => {
 
   test("if the backup directory can't be written, the error says why", async () => {
     writeFileSync(inDirectory("backups"), "a file");
-    await expect(backup()).rejects.toThrow(/can't be read: a part of the path is not a directory/);
+    expect(await settle(backup())).toThrow(/can't be read: a part of the path is not a directory/);
   });
 
   test("if the database can't be opened, the error names it, not the backup", async () => {
     await podkeep.app.close();
     mkdirSync(inDirectory("podkeep.db-wal"));
     const reason = `${inDirectory("podkeep.db")} can't be opened as a database: `;
-    await expect(backup()).rejects.toThrow(reason);
+    expect(await settle(backup())).toThrow(reason);
     rmdirSync(inDirectory("podkeep.db-wal"));
     await podkeep.open();
   });
@@ -223,7 +224,7 @@ describe("making a backup", () => {
 
   test("for data on PostgreSQL the error names pg_dump, and where restoring is explained", async () => {
     const config = { ...podkeep.app.config, location: { url: "postgres://localhost/podkeep" } };
-    await expect(createBackup(config, podkeep.clock)).rejects.toThrow(
+    expect(await settle(createBackup(config, podkeep.clock))).toThrow(
       "pg_dump, and restore a dump as podkeep help postgresql says",
     );
   });
@@ -282,8 +283,8 @@ describe("checking a backup", () => {
       const { file } = await backup();
       const before = await list();
       spoil(file);
-      await expect(verifyBackup(file)).rejects.toThrow(reason);
-      await expect(restore(file)).rejects.toThrow(reason);
+      expect(await settle(verifyBackup(file))).toThrow(reason);
+      expect(await settle(restore(file))).toThrow(reason);
       expect(await list()).toEqual(before);
     });
   }
@@ -295,14 +296,14 @@ describe("checking a backup", () => {
   });
 
   test("a missing file is not found", async () => {
-    await expect(verifyBackup(inDirectory("none.db"))).rejects.toThrow("There is no file");
+    expect(await settle(verifyBackup(inDirectory("none.db")))).toThrow("There is no file");
   });
 });
 
 test("a data directory takes one server at a time, and commands beside it", async () => {
   const { config } = podkeep.app;
   const server = await openApp(config, { use: "server" });
-  await expect(openApp(config, { use: "server" })).rejects.toThrow("Another podkeep server");
+  expect(await settle(openApp(config, { use: "server" }))).toThrow("Another podkeep server");
   await (await openApp(config)).close();
   await server.close();
   await (await openApp(config, { use: "server" })).close();

@@ -27,6 +27,7 @@ import { UNLIMITED } from "../support/attempts.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { beforeWrites } from "../support/before-writes.ts";
 import { addFeeds } from "../support/feeds.ts";
+import { rejectionOf, settle } from "../support/rejection.ts";
 import { backupsOf, change, mode } from "./backups.ts";
 
 let podkeep: TestApp;
@@ -372,14 +373,14 @@ describe("restoring a backup", () => {
     await add("a");
     const { file } = await backup();
     change(file, "update users set clock = -5");
-    await expect(restore(file)).rejects.toThrow(`${file} is not a valid podkeep backup (UNIQUE constraint failed`);
+    expect(await settle(restore(file))).toThrow(`${file} is not a valid podkeep backup (UNIQUE constraint failed`);
     expect((await list()).length).toBe(1);
   });
 
   test("a backup that is refused leaves an empty directory as it was", async () => {
     writeFileSync(inDirectory("rubbish.db"), "rubbish");
     const { config } = readConfig({ data_dir: inDirectory("elsewhere") }, {});
-    await expect(restoreBackup(config, podkeep.clock, inDirectory("rubbish.db"))).rejects.toThrow(
+    expect(await settle(restoreBackup(config, podkeep.clock, inDirectory("rubbish.db")))).toThrow(
       `${inDirectory("rubbish.db")} is not a valid podkeep backup`,
     );
     expect(readdirSync(inDirectory("elsewhere"))).toEqual(["podkeep.lock"]);
@@ -404,8 +405,10 @@ describe("restoring a backup", () => {
     expect(await login("ann", "new password")).toMatchObject({ name: "ann" });
     expect(await login("bob", "old password")).toBe("The name or the password is wrong");
     expect(await listSessions(podkeep.app, await as("ann"))).toEqual([]);
-    await expect(readSession(podkeep.app, text, "app")).rejects.toMatchObject({ code: "unauthorized" });
-    await expect(findLoginFlow(podkeep.app, await as("ann"), flow.page)).rejects.toMatchObject({ code: "not_found" });
+    expect(await rejectionOf(readSession(podkeep.app, text, "app"))).toMatchObject({ code: "unauthorized" });
+    expect(await rejectionOf(findLoginFlow(podkeep.app, await as("ann"), flow.page))).toMatchObject({
+      code: "not_found",
+    });
   });
 
   test("a password that was set since stays so, though the clock went back in between", async () => {
@@ -493,7 +496,7 @@ describe("restoring a backup", () => {
     renameSync(inDirectory("podkeep.db"), inDirectory("disk/podkeep.db"));
     symlinkSync("disk/podkeep.db", inDirectory("podkeep.db"));
     const refused = `is a symbolic link to ${inDirectory("disk/podkeep.db")}: restore into ${inDirectory("disk")} (--data-dir)`;
-    await expect(restore(file)).rejects.toThrow(refused);
+    expect(await settle(restore(file))).toThrow(refused);
     expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
     expect(readdirSync(podkeep.folder).filter((name) => name.startsWith("re"))).toEqual([]);
   });
@@ -572,7 +575,7 @@ describe("restoring a backup", () => {
     const context = beforeWrites(podkeep.app, (write) => {
       if (write === 2) throw new DomainError("unavailable", "cut off");
     });
-    await expect(deleteUser(context, "ann")).rejects.toThrow("cut off");
+    expect(await settle(deleteUser(context, "ann"))).toThrow("cut off");
     expect(await restore(file)).toMatchObject({ compared: true, returned: ["ann"] });
     expect((await ann.request("GET", "/subscriptions")).status).toBe(401);
   });
@@ -587,7 +590,7 @@ describe("restoring a backup", () => {
     const context = beforeWrites(podkeep.app, (write) => {
       if (write === 2) throw new DomainError("unavailable", "cut off");
     });
-    await expect(deleteUser(context, "ann")).rejects.toThrow("cut off");
+    expect(await settle(deleteUser(context, "ann"))).toThrow("cut off");
     const { file } = await backup();
     expect(await restore(file)).toMatchObject({ compared: true, returned: [], gone: [] });
     expect((await listUsers(podkeep.app)).map(({ name }) => name)).toEqual(["bob"]);
@@ -595,14 +598,14 @@ describe("restoring a backup", () => {
 
   test("nothing is restored while a server or a command uses the data directory", async () => {
     const { file } = await backup();
-    await expect(restoreBackup(podkeep.app.config, podkeep.clock, file)).rejects.toThrow("stop it first");
+    expect(await settle(restoreBackup(podkeep.app.config, podkeep.clock, file))).toThrow("stop it first");
     expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
   });
 
   test("during a restore the data directory can't be opened", async () => {
     await podkeep.app.close();
     const unlock = lockDirectory(podkeep.folder, "restore");
-    await expect(openApp(podkeep.app.config)).rejects.toThrow("A backup is being restored");
+    expect(await settle(openApp(podkeep.app.config))).toThrow("A backup is being restored");
     unlock();
     await podkeep.open();
   });
@@ -614,7 +617,7 @@ describe("restoring a backup", () => {
     mkdirSync(inDirectory("aside"));
     copyFileSync(inDirectory("podkeep.db"), inDirectory("aside/podkeep.db"));
     await Bun.file(inDirectory("podkeep.db")).delete();
-    await expect(openApp(podkeep.app.config)).rejects.toThrow("restore was interrupted");
+    expect(await settle(openApp(podkeep.app.config))).toThrow("restore was interrupted");
     await restoreBackup(podkeep.app.config, podkeep.clock, file);
     await podkeep.open();
     expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
@@ -631,9 +634,9 @@ describe("restoring a backup", () => {
     const obstacle = inDirectory("podkeep.db-shm");
     await podkeep.app.close();
     mkdirSync(obstacle);
-    await expect(restoreBackup(podkeep.app.config, podkeep.clock, file)).rejects.toThrow();
+    expect(await settle(restoreBackup(podkeep.app.config, podkeep.clock, file))).toThrow();
     rmdirSync(obstacle);
-    await expect(openApp(podkeep.app.config)).rejects.toThrow("restore was interrupted");
+    expect(await settle(openApp(podkeep.app.config))).toThrow("restore was interrupted");
     const { replaced } = await restore(file);
     expect((await verifyBackup(join(replaced ?? "", "podkeep.db"))).tables["subscriptions"]).toBe(2);
     expect(readdirSync(podkeep.folder).filter((name) => name.startsWith("re"))).toHaveLength(1);

@@ -7,6 +7,7 @@ import { send } from "../../bench/client.ts";
 import { fill, insertActions } from "../../bench/data.ts";
 import { ACTION_PATH, actionsBody, CHANGES, LIST } from "../../bench/measures/gpodder.ts";
 import { killServers, start } from "../../bench/programs.ts";
+import { settle } from "../support/rejection.ts";
 
 const programs = { podkeep: "", bare: [process.execPath, join(import.meta.dir, "../../bench/bare.ts")], slowsync: "" };
 const newData = () =>
@@ -35,5 +36,5 @@ test("the bare server of the benchmarks reads and writes today's tables", async 
 
 test("a benchmark whose server ends says what that server said", async () => {
   const command = { ...programs, bare: ["sh", "-c", "echo no such table >&2; exit 3"] };
-  expect(start(command, "bare", await newData())).rejects.toThrow(/ended with code 3:\nno such table/);
+  expect(await settle(start(command, "bare", await newData()))).toThrow(/ended with code 3:\nno such table/);
 });

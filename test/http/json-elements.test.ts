@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { parseArray, readElements } from "../../src/http/json-elements.ts";
+import { settle } from "../support/rejection.ts";
 
 async function* split(bytes: Uint8Array, size: number) {
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
@@ -42,7 +43,7 @@ test("an array with a bit of text put in or taken out is read or refused as by J
         expect(await elementsOf(text)).toEqual(parsed);
         expect(parseArray(Buffer.from(text), 10_000)).toEqual(parsed);
       } else {
-        expect(elementsOf(text)).rejects.toThrow("could not be read");
+        expect(await settle(elementsOf(text))).toThrow("could not be read");
         expect(() => parseArray(Buffer.from(text), 10_000)).toThrow("could not be read");
       }
     }),
@@ -54,14 +55,14 @@ test("a byte order mark is no part of the array, and what is no array is refused
   expect(await elementsOf("\ufeff [1]")).toEqual([1]);
   expect(parseArray(Buffer.from("\ufeff [1]"), 10)).toEqual([1]);
   for (const text of ["", "{}", "1", '"[]"', "[", "[1", "[1]]", "[1}", "[,]", "[1,]", "[1 2]", "[]x"]) {
-    expect(elementsOf(text)).rejects.toThrow("could not be read");
+    expect(await settle(elementsOf(text))).toThrow("could not be read");
   }
 });
 
 test("an element that is too long is left out, and too many values are refused", async () => {
   expect(await elementsOf(JSON.stringify([1, "x".repeat(2_000_000), 2]), 65_536)).toEqual([1, undefined, 2]);
   const many = JSON.stringify(Array(20).fill([1]));
-  expect(elementsOf(many, 7, 30)).rejects.toThrow("More than 30 JSON values");
+  expect(await settle(elementsOf(many, 7, 30))).toThrow("More than 30 JSON values");
   expect(() => parseArray(Buffer.from(many), 30)).toThrow("More than 30 JSON values");
 });
 
@@ -70,6 +71,6 @@ test("more different names than any app sends are refused before they are parsed
   const [few, many] = [names(500), names(2000)].map((list) => JSON.stringify(list));
   expect(await elementsOf(few ?? "", 65_536, 100_000)).toHaveLength(20_000);
   expect(parseArray(Buffer.from(few ?? ""), 100_000)).toHaveLength(20_000);
-  expect(elementsOf(many ?? "", 65_536, 100_000)).rejects.toThrow("More than 1000 names");
+  expect(await settle(elementsOf(many ?? "", 65_536, 100_000))).toThrow("More than 1000 names");
   expect(() => parseArray(Buffer.from(many ?? ""), 100_000)).toThrow("More than 1000 names");
 });

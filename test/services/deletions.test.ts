@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsUser } from "../../src/services/actor.ts";
 import { listDeletions, retryDeletion } from "../../src/services/deletions.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { rejectionOf } from "../support/rejection.ts";
 
 const [A, B] = [guidOf(1), guidOf(2)];
 const [FEED_A, FEED_B] = ["https://a.example/", "https://b.example/"];
@@ -171,26 +172,26 @@ describe("an admin's retry", () => {
 
   test("is refused if nothing failed, it was cancelled, or another one is pending or done", async () => {
     const pending = await user.remove(A);
-    await expect(retry(pending)).rejects.toMatchObject({
+    expect(await rejectionOf(retry(pending))).toMatchObject({
       code: "conflict",
       message: "Deletion 1 is PENDING, not FAILURE",
     });
     await user.add(FEED_A);
-    await expect(retry(pending)).rejects.toMatchObject({
+    expect(await rejectionOf(retry(pending))).toMatchObject({
       code: "conflict",
       message: expect.stringContaining("cancelled"),
     });
     const failed = await failForGood();
     const another = await user.remove(A);
-    await expect(retry(failed)).rejects.toMatchObject({
+    expect(await rejectionOf(retry(failed))).toMatchObject({
       code: "conflict",
       message: "Deletion 3 of the same subscription is pending",
     });
     await server.drain();
-    await expect(retry(another)).rejects.toMatchObject({ message: "Deletion 3 is SUCCESS, not FAILURE" });
-    await expect(retry(failed)).rejects.toMatchObject({ message: "The subscription is deleted already" });
-    await expect(retry(99)).rejects.toMatchObject({ code: "not_found" });
-    await expect(retryDeletion(server.app, actAsUser(0), 1)).rejects.toMatchObject({ code: "unauthorized" });
+    expect(await rejectionOf(retry(another))).toMatchObject({ message: "Deletion 3 is SUCCESS, not FAILURE" });
+    expect(await rejectionOf(retry(failed))).toMatchObject({ message: "The subscription is deleted already" });
+    expect(await rejectionOf(retry(99))).toMatchObject({ code: "not_found" });
+    expect(await rejectionOf(retryDeletion(server.app, actAsUser(0), 1))).toMatchObject({ code: "unauthorized" });
     expect(await listDeletions(server.app, { user: "ann", status: "PENDING" })).toEqual([]);
   });
 });

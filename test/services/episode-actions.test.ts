@@ -20,6 +20,7 @@ import { openTestApp, type TestApp } from "../support/app.ts";
 import { countReads } from "../support/count-reads.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { settle } from "../support/rejection.ts";
 import { withMethods } from "../support/with-methods.ts";
 import { EVERYTHING, episodesOf } from "./episodes.ts";
 
@@ -583,7 +584,7 @@ test("an upload that is cut off has stored a part, and the rest when it is repea
       return app.database.write(work, queue);
     },
   });
-  await expect(uploadActions({ ...app, database }, ann, phone, actions)).rejects.toThrow("cut off");
+  expect(await settle(uploadActions({ ...app, database }, ann, phone, actions))).toThrow("cut off");
   expect((await read(null)).actions).toHaveLength(256);
   await upload(phone, ...actions);
   const { actions: told } = await read(null);

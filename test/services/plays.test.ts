@@ -20,6 +20,7 @@ import { openTestApp, type TestApp } from "../support/app.ts";
 import { ON_SQLITE } from "../support/database.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { rejectionOf } from "../support/rejection.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -572,8 +573,10 @@ test("a position that is set counts for every app, over plays of a later time to
   await setPosition(podkeep.app, ann, { episode, position: null });
   expect(await read()).toEqual([[3600, 3600]]);
   expect((await listened({ episode })).map(({ position }) => position).sort()).toEqual([1200, 3600, 3600]);
-  await expect(setPosition(podkeep.app, ann, { episode, position: 3601 })).rejects.toMatchObject({ code: "invalid" });
-  await expect(setPosition(podkeep.app, ann, { episode: 99, position: 1 })).rejects.toMatchObject({
+  expect(await rejectionOf(setPosition(podkeep.app, ann, { episode, position: 3601 }))).toMatchObject({
+    code: "invalid",
+  });
+  expect(await rejectionOf(setPosition(podkeep.app, ann, { episode: 99, position: 1 }))).toMatchObject({
     code: "not_found",
   });
 });

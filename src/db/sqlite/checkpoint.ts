@@ -15,12 +15,6 @@ export const KEPT_LOG = 16 * 1024 * 1024;
 /** Commits from one look at the log's length to the next: it takes 20 µs. */
 const LOOK_INTERVAL = 4;
 
-/**
- * Milliseconds after which the event loop wakes once there is a thread. Without anything else to wake it, that of Bun 1.4.5
- * was seen to sleep on after a checkpoint, with work to do.
- */
-const AWAKE = 250;
-
 /** Milliseconds until writers wait again, after they waited without success. */
 const REST = 60_000;
 
@@ -29,7 +23,6 @@ export class Checkpointer {
   #waitFrom = 0;
   #commits = 0;
   #worker: Worker | null = null;
-  #awake: ReturnType<typeof setInterval> | undefined;
   #running: Promise<void> | null = null;
 
   constructor(private readonly file: string) {}
@@ -46,7 +39,6 @@ export class Checkpointer {
 
   async #move(): Promise<void> {
     this.#worker ??= startThread();
-    this.#awake ??= setInterval(() => {}, AWAKE).unref();
     const worker = this.#worker;
     await new Promise<void>((resolve) => {
       // A reader never ends, such as Litestream, which empties the log itself.
@@ -66,7 +58,6 @@ export class Checkpointer {
 
   async close(): Promise<void> {
     await this.#running;
-    clearInterval(this.#awake);
     this.#worker?.terminate();
   }
 }

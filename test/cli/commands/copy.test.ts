@@ -26,6 +26,7 @@ import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from ".
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
 import { readOlderDatabase } from "../../support/older-database.ts";
 import { PATIENCE } from "../../support/patience.ts";
+import { rejectionOf, settle } from "../../support/rejection.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -185,9 +186,9 @@ test.each([
   const interrupt = ({ step }: Progress) => {
     if (step === "verifying") throw new Error("killed");
   };
-  await expect(copy(from, to, config, interrupt)).rejects.toThrow("killed");
+  expect(await settle(copy(from, to, config, interrupt))).toThrow("killed");
   const message = "A copy into this database was interrupted: run the same podkeep copy again";
-  await expect(openTestApp(settingsOf(to))).rejects.toMatchObject({ code: "config", message });
+  expect(await rejectionOf(openTestApp(settingsOf(to)))).toMatchObject({ code: "config", message });
   // Neither a backup nor the rights of the server would help.
   const { finding } = await checkDatabase(readConfig(settingsOf(to), {}).config);
   const advice = "Stop all servers first. The copy continues where it ended";
@@ -223,7 +224,7 @@ test.each([["a file"], ["PostgreSQL"]])(
     else await target.unsafe(begun).simple();
     await target.close();
     const message = "An older podkeep began a copy into this database: empty it and copy again";
-    await expect(move(locationOf(source), to)).rejects.toMatchObject({ code: "config", message });
+    expect(await rejectionOf(move(locationOf(source), to))).toMatchObject({ code: "config", message });
   },
 );
 
@@ -234,7 +235,7 @@ test("a target with other data is refused and stays unchanged", async () => {
   const target = await open({ database_url: url });
   const stranger = await target.user("stranger");
   const file = locationOf(source);
-  await expect(move(file, url)).rejects.toMatchObject({ code: "conflict" });
+  expect(await rejectionOf(move(file, url))).toMatchObject({ code: "conflict" });
   expect((await stranger.request("GET", "/subscriptions")).body.total).toBe(0);
   expect(await listUsers(target.app)).toHaveLength(1);
 });
@@ -244,7 +245,7 @@ test("a target of an older version is refused and is not migrated", async () => 
   const file = newFile();
   await Bun.write(file, await readOlderDatabase("0020_episode_pages"));
   const message = `The target has schema version 0020_episode_pages, this program needs ${SCHEMA_VERSION}: run podkeep migrate`;
-  await expect(move(locationOf(source), file)).rejects.toMatchObject({ code: "config", message });
+  expect(await rejectionOf(move(locationOf(source), file))).toMatchObject({ code: "config", message });
   expect(new Sqlite(file).query("select max(name) as newest from podkeep_migration").get()).toEqual({
     newest: "0020_episode_pages",
   });
@@ -257,19 +258,19 @@ test("a copy that was changed since is refused as a target", async () => {
   await move(locationOf(source), url);
   const target = await open({ database_url: url });
   await target.as(users[1] as TestUser, (users[1] as TestUser).token).add("https://later.example/");
-  await expect(move(locationOf(source), url)).rejects.toMatchObject({ code: "conflict" });
+  expect(await rejectionOf(move(locationOf(source), url))).toMatchObject({ code: "conflict" });
 });
 
 test("a source without podkeep's schema is refused and stays unchanged", async () => {
   const source = await newDatabase();
   const refusal = { code: "config", message: expect.stringContaining("run podkeep migrate") };
-  await expect(move(source, newFile())).rejects.toMatchObject(refusal);
-  await expect(move(source, newFile())).rejects.toMatchObject(refusal);
+  expect(await rejectionOf(move(source, newFile()))).toMatchObject(refusal);
+  expect(await rejectionOf(move(source, newFile()))).toMatchObject(refusal);
 });
 
 test("a missing source is refused, and no file is created", async () => {
   const file = newFile();
-  await expect(move(file, await newDatabase())).rejects.toMatchObject({
+  expect(await rejectionOf(move(file, await newDatabase()))).toMatchObject({
     code: "config",
     message: `There is no database ${file}`,
   });
@@ -278,8 +279,11 @@ test("a missing source is refused, and no file is created", async () => {
 
 test("an empty name and the source as its own target are refused as that, not as a server that runs", async () => {
   const file = locationOf(await open({}));
-  await expect(move(file, "")).rejects.toMatchObject({ code: "invalid", message: expect.stringContaining("is empty") });
-  await expect(move(file, `sqlite:${file}`)).rejects.toMatchObject({
+  expect(await rejectionOf(move(file, ""))).toMatchObject({
+    code: "invalid",
+    message: expect.stringContaining("is empty"),
+  });
+  expect(await rejectionOf(move(file, `sqlite:${file}`))).toMatchObject({
     code: "invalid",
     message: `${file} can't be copied to itself`,
   });
@@ -356,7 +360,7 @@ test("a mistyped URL is refused without its password, and no file gets its name"
   for (const to of ["postgress://ann:s3cret@db.example/podkeep", "mysql://ann:s3cret@db.example/podkeep"]) {
     const scheme = to.split("ann")[0];
     const message = `A URL that begins with ${scheme} names no database: give postgres://… or a file`;
-    await expect(copy(source, to, config, () => {})).rejects.toThrow(message);
+    expect(await settle(copy(source, to, config, () => {}))).toThrow(message);
     expect(existsSync(to)).toBe(false);
   }
 });

@@ -19,6 +19,7 @@ import { CAN_MOUNT, mountDisk, unmountDisks } from "../../support/disk.ts";
 import { addFeeds } from "../../support/feeds.ts";
 import { PATIENCE, until } from "../../support/patience.ts";
 import { openProgram, PROGRAM, SOURCE } from "../../support/program.ts";
+import { settle } from "../../support/rejection.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -124,7 +125,7 @@ test("a new password, none, and sign-out end sessions", async () => {
     await app.close();
     expect((await podkeep.run(args)).code).toBe(0);
     app = await open();
-    await expect(readSession(app, text, "page")).rejects.toThrow("The session is unknown");
+    expect(await settle(readSession(app, text, "page"))).toThrow("The session is unknown");
     await app.close();
   }
   expect((await podkeep.run(["user", "password", "ann", "--remove", "--generate"])).code).toBe(2);
@@ -304,7 +305,7 @@ test("commands say of a user whose deletion was cut off that it is being deleted
   const context = beforeWrites(app, (write) => {
     if (write === 2) throw new DomainError("unavailable", "cut off");
   });
-  await expect(deleteUser(context, "ann")).rejects.toThrow("cut off");
+  expect(await settle(deleteUser(context, "ann"))).toThrow("cut off");
   await app.close();
   for (const command of [
     ["user", "password", "ann", "--generate"],

@@ -23,6 +23,7 @@ import { createAuthority, type Tls } from "../../support/certificates.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { addFeeds } from "../../support/feeds.ts";
 import { PATIENCE, until, WAIT } from "../../support/patience.ts";
+import { rejectionOf, settle } from "../../support/rejection.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -186,10 +187,10 @@ test("plans that a migration made outdated use up no attempt, and a request that
   );
   const refuse = (conflictAfter: number) =>
     app.app.database.write((tx) => tx.execute({ sql: `select refuse(${conflictAfter})`, parameters: [] }));
-  await expect(refuse(6)).rejects.toMatchObject({ code: "unavailable" });
+  expect(await rejectionOf(refuse(6))).toMatchObject({ code: "unavailable" });
   const [counted] = await beside((sql) => sql("select last_value from attempts"));
   expect(Number(counted?.["last_value"])).toBe(6 + 5);
-  await expect(refuse(1e9)).rejects.toMatchObject({ code: "unavailable", extras: { retry_after: 5 } });
+  expect(await rejectionOf(refuse(1e9))).toMatchObject({ code: "unavailable", extras: { retry_after: 5 } });
 });
 
 test("a change is 503, and no fault, if its server stood still until PostgreSQL ended the transaction", async () => {
@@ -201,7 +202,7 @@ test("a change is 503, and no fault, if its server stood still until PostgreSQL 
     for (const end = Date.now() + WAIT; isRunning(backend.pid) && Date.now() < end; ) Bun.sleepSync(10);
     await readAnything(tx, {});
   });
-  await expect(writing).rejects.toMatchObject({ code: "unavailable", extras: { retry_after: 5 } });
+  expect(await rejectionOf(writing)).toMatchObject({ code: "unavailable", extras: { retry_after: 5 } });
 });
 
 function isRunning(pid: number): boolean {
@@ -272,7 +273,9 @@ test("a request that finds no free connection in time is 503 and says which sett
   const writing = app.app.database.write(async (tx) => {
     while (!refused) await tx.execute({ sql: "select pg_sleep(0.1)", parameters: [] });
   });
-  await expect(app.app.database.read((tx) => tx.execute({ sql: "select 1", parameters: [] }))).rejects.toMatchObject({
+  expect(
+    await rejectionOf(app.app.database.read((tx) => tx.execute({ sql: "select 1", parameters: [] }))),
+  ).toMatchObject({
     code: "unavailable",
     message: "None of the 1 database connections was free within 2000 ms (PODKEEP_DATABASE_POOL)",
     extras: { retry_after: 5 },
@@ -291,7 +294,7 @@ test("while PostgreSQL is read-only, as a standby is, changes are 503, and the l
   expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
   const { status, headers } = await add();
   expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
-  await expect(app.app.database.write((tx) => writeNothing(tx, {}))).rejects.toMatchObject({
+  expect(await rejectionOf(app.app.database.write((tx) => writeNothing(tx, {})))).toMatchObject({
     message: "PostgreSQL can't be used now: cannot execute DELETE in a read-only transaction",
   });
   // As a failover behind an address does, which leaves the connections of before.
@@ -356,7 +359,7 @@ test("while a database takes no connections or has another name, for maintenance
 test("a PostgreSQL that takes no changes before transaction ids wrap around is unavailable", async () => {
   await open();
   const refuse = { sql: "do $$ begin raise exception using errcode = '54000'; end $$", parameters: [] };
-  await expect(app.app.database.write((tx) => tx.execute(refuse))).rejects.toMatchObject({ code: "unavailable" });
+  expect(await rejectionOf(app.app.database.write((tx) => tx.execute(refuse)))).toMatchObject({ code: "unavailable" });
 });
 
 /** Opens the database as a role that may have so many connections. */
@@ -605,7 +608,7 @@ describe("an upload that runs on one server", () => {
 test("text that PostgreSQL can't store is a mistake of the request, not of the server", async () => {
   await open();
   const ann = await app.user();
-  await expect(listHistory(app.app, actAsUser(ann.id), { by: "a\0b", limit: 1 })).rejects.toMatchObject({
+  expect(await rejectionOf(listHistory(app.app, actAsUser(ann.id), { by: "a\0b", limit: 1 }))).toMatchObject({
     code: "invalid",
     message: "A text has a character that can't be stored",
   });
@@ -652,6 +655,6 @@ test("a failed statement fails its transaction even if its error was caught", as
     await insertUser(tx, user);
     await insertUser(tx, { ...user, name: "bob" }).catch(() => {});
   });
-  await expect(writing).rejects.toThrow("duplicate key");
+  expect(await settle(writing)).toThrow("duplicate key");
   expect(await listUsers(app.app)).toEqual([]);
 });

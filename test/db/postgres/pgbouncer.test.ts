@@ -11,6 +11,7 @@ import { sharedPostgres } from "../../support/database.ts";
 import { freePort } from "../../support/free-port.ts";
 import { PATIENCE, until } from "../../support/patience.ts";
 import { openProgram } from "../../support/program.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 import { track } from "../../support/start-server.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -120,7 +121,7 @@ test.skipIf(!TRANSACTION)(
     // PgBouncer says that its statement is prepared, as it is for the first one.
     const read = await open();
     await postgres.unsafe("begin; lock table numbers").simple();
-    await expect(read()).rejects.toMatchObject({ code: "unavailable" });
+    expect(await rejectionOf(read())).toMatchObject({ code: "unavailable" });
     await postgres.unsafe("commit");
     await postgres.close();
     expect(await read()).toEqual([{ n: 1 }]);
@@ -134,7 +135,7 @@ test.skipIf(!TRANSACTION)(
     await postgres.unsafe("alter table numbers alter column n type bigint");
     await postgres.close();
     const message = expect.stringContaining("run RECONNECT in its console");
-    await expect(read()).rejects.toMatchObject({ code: "unavailable", message, extras: { retry_after: 5 } });
+    expect(await rejectionOf(read())).toMatchObject({ code: "unavailable", message, extras: { retry_after: 5 } });
     const admin = new SQL({ url: url.replace(name, "pgbouncer"), max: 1 });
     await admin.unsafe("reconnect").simple();
     await admin.close();

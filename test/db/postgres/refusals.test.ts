@@ -4,6 +4,7 @@ import { openDatabase } from "../../../src/db/open.ts";
 import { readAnything, writeNothing } from "../../../src/db/statement.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { PATIENCE } from "../../support/patience.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -72,7 +73,7 @@ test("a server that goes away while podkeep runs is unavailable with the reason"
   url.port = String(proxy.port);
   const database = await openDatabase({ url: url.href }, { ...OPTIONS, migrate: "start" });
   proxy.close();
-  await expect(database.read((tx) => readAnything(tx, {}))).rejects.toMatchObject({
+  expect(await rejectionOf(database.read((tx) => readAnything(tx, {})))).toMatchObject({
     code: "unavailable",
     message: expect.stringMatching(/^PostgreSQL can't be reached now: (connection refused|the connection was closed)/),
   });
@@ -127,7 +128,7 @@ test("a user who may only read what another one restored is told what to change,
   const url = new URL(await newDatabase("of_reader", grants, "migrated"));
   [url.username, url.password] = ["reader", SECRET];
   const database = await openDatabase({ url: url.href }, { ...OPTIONS, migrate: "start" });
-  await expect(database.write((tx) => writeNothing(tx, {}))).rejects.toMatchObject({
+  expect(await rejectionOf(database.write((tx) => writeNothing(tx, {})))).toMatchObject({
     code: "unavailable",
     message:
       "PostgreSQL can't be used now: permission denied for table users. Make the user of PODKEEP_DATABASE_URL its owner",

@@ -10,6 +10,7 @@ import { countUsers, insertUser } from "../../../src/store/users.ts";
 import { LONGEST_TURN, nextTurn } from "../../../src/turns.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile, lockFile, runSql } from "../../support/database.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 import { install } from "../../support/start-server.ts";
 import { countTurns } from "../../support/turns.ts";
 
@@ -348,6 +349,6 @@ test("a command of an older version, under which a newer one migrates the file, 
     code: "unavailable",
     message: expect.stringContaining("The database has schema version 9999_future, this program knows up to"),
   };
-  await expect(database.read(run("select count(*) from feeds"))).rejects.toMatchObject(newer);
-  await expect(database.write(run("delete from feeds"))).rejects.toMatchObject(newer);
+  expect(await rejectionOf(database.read(run("select count(*) from feeds")))).toMatchObject(newer);
+  expect(await rejectionOf(database.write(run("delete from feeds")))).toMatchObject(newer);
 });

@@ -11,6 +11,7 @@ import type { DirectoryUse } from "../../../src/db/sqlite/directory-lock.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
 import { anyUser } from "../../../src/store/users.ts";
 import { addFeeds } from "../../support/feeds.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 
 let folder: string;
 let file: string;
@@ -54,7 +55,7 @@ test("a command waits for another one that locks the file while it ends", async 
 
 async function expectRefused(message: string, opening: () => Promise<unknown> = open) {
   const before = contents();
-  await expect(opening()).rejects.toMatchObject({ code: "config", message: expect.stringContaining(message) });
+  expect(await rejectionOf(opening())).toMatchObject({ code: "config", message: expect.stringContaining(message) });
   expect(contents()).toBe(before);
 }
 
@@ -100,7 +101,7 @@ test("several apps can create the same file at once", async () => {
 
 test("a file that can't be opened as a database is closed again", async () => {
   writeFileSync(file, "These are my podcasts:\n".repeat(500));
-  await expect(open()).rejects.toMatchObject({ code: "config" });
+  expect(await rejectionOf(open())).toMatchObject({ code: "config" });
   const { ino } = statSync(file);
   const inode = (fd: string) => statSync(`/proc/self/fd/${fd}`, { throwIfNoEntry: false })?.ino;
   expect(readdirSync("/proc/self/fd").filter((fd) => inode(fd) === ino)).toEqual([]);
@@ -167,13 +168,13 @@ describe("is refused and stays as it was:", () => {
 
   test("a directory in place of the file, and a file in place of the directory", async () => {
     mkdirSync(file);
-    await expect(open()).rejects.toMatchObject({
+    expect(await rejectionOf(open())).toMatchObject({
       code: "unavailable",
       message: expect.stringContaining("it is a directory"),
     });
     const blocked = join(folder, "file");
     writeFileSync(blocked, "mine");
-    await expect(open(blocked)).rejects.toMatchObject({
+    expect(await rejectionOf(open(blocked))).toMatchObject({
       code: "unavailable",
       message: expect.stringContaining("data directory"),
     });
@@ -194,7 +195,7 @@ describe("is refused and stays as it was:", () => {
     change.run("drop table users");
     change.close();
     const before = schema();
-    await expect(open()).rejects.toMatchObject({
+    expect(await rejectionOf(open())).toMatchObject({
       code: "unavailable",
       message: expect.stringContaining("could not be migrated: table"),
     });

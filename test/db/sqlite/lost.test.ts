@@ -20,6 +20,7 @@ import { restoreBackup } from "../../../src/backups/restore.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import { createUser, listUsers } from "../../../src/services/users.ts";
+import { rejectionOf, settle } from "../../support/rejection.ts";
 
 let folder: string;
 let file: string;
@@ -52,7 +53,7 @@ test.each(loseIt)(
     lose();
     const size = existsSync(file) ? 0 : null;
     for (const use of ["server", "command"] as const) {
-      await expect(openApp(configOf(), { use })).rejects.toMatchObject({
+      expect(await rejectionOf(openApp(configOf(), { use }))).toMatchObject({
         code: "config",
         message: expect.stringMatching(
           new RegExp(`podkeep.db is ${state}, but .* run podkeep backup restore ${backup} --data-dir ${folder}\\. `),
@@ -60,7 +61,7 @@ test.each(loseIt)(
       });
     }
     expect(existsSync(file) ? statSync(file).size : null).toBe(size);
-    await expect(createBackup(configOf(), systemClock)).rejects.toThrow("exists");
+    expect(await settle(createBackup(configOf(), systemClock))).toThrow("exists");
     await restoreBackup(configOf(), systemClock, backup);
     const app = await openApp(configOf(), { use: "server" });
     expect(await listUsers(app)).toMatchObject([{ name: "ann" }]);
@@ -75,10 +76,10 @@ test("the command to restore a backup is one for a shell, also in a directory wi
   const { file: backup } = await createBackup(config, systemClock);
   rmSync(file);
   const restore = `podkeep backup restore "${backup}" --data-dir "${join(folder, "my data")}". `;
-  await expect(openApp(config)).rejects.toThrow(restore);
+  expect(await settle(openApp(config))).toThrow(restore);
   rmSync(join(folder, "my data", "backups"), { recursive: true });
   writeFileSync(`${file}-wal`, "");
-  await expect(openApp(config)).rejects.toThrow(`restore FILE --data-dir "${join(folder, "my data")}". `);
+  expect(await settle(openApp(config))).toThrow(`restore FILE --data-dir "${join(folder, "my data")}". `);
 });
 
 test("backups in another directory count, and so do those in the default one", async () => {
@@ -86,9 +87,9 @@ test("backups in another directory count, and so do those in the default one", a
   await makeData();
   await createBackup(configOf(elsewhere), systemClock);
   rmSync(file);
-  await expect(openApp(configOf(elsewhere))).rejects.toMatchObject({ code: "config" });
+  expect(await rejectionOf(openApp(configOf(elsewhere)))).toMatchObject({ code: "config" });
   renameSync(elsewhere, join(folder, "backups"));
-  await expect(openApp(configOf(elsewhere))).rejects.toMatchObject({ code: "config" });
+  expect(await rejectionOf(openApp(configOf(elsewhere)))).toMatchObject({ code: "config" });
 });
 
 test("the newest backup that has users is named, not a later one without", async () => {
@@ -100,7 +101,7 @@ test("the newest backup that has users is named, not a later one without", async
   await createBackup(configOf(), systemClock);
   renameSync(join(folder, "aside", good.slice(-35)), good);
   rmSync(file);
-  await expect(openApp(configOf())).rejects.toThrow(`restore ${good}`);
+  expect(await settle(openApp(configOf()))).toThrow(`restore ${good}`);
 });
 
 test("a backup from before an upgrade is named if no other is newer", async () => {
@@ -109,19 +110,19 @@ test("a backup from before an upgrade is named if no other is newer", async () =
   const before = join(folder, "backups", "podkeep-before-0021_numbered_users.db");
   copyFileSync(file, before);
   rmSync(file);
-  await expect(openApp(configOf())).rejects.toThrow(`restore ${before}`);
+  expect(await settle(openApp(configOf()))).toThrow(`restore ${before}`);
   utimesSync(before, 0, 0);
-  await expect(openApp(configOf())).rejects.toThrow(`restore ${older}`);
+  expect(await settle(openApp(configOf()))).toThrow(`restore ${older}`);
 });
 
 test("data that a restore replaced counts, and a write-ahead log", async () => {
   const replaced = join(folder, "replaced-2026-01-01T00-00-00-000Z");
   mkdirSync(replaced);
   writeFileSync(join(replaced, "podkeep.db"), "old");
-  await expect(openApp(configOf())).rejects.toThrow(`${replaced}/podkeep.db`);
+  expect(await settle(openApp(configOf()))).toThrow(`${replaced}/podkeep.db`);
   rmSync(replaced, { recursive: true });
   writeFileSync(`${file}-wal`, "");
-  await expect(openApp(configOf())).rejects.toThrow("its write-ahead log exists");
+  expect(await settle(openApp(configOf()))).toThrow("its write-ahead log exists");
 });
 
 test.each([

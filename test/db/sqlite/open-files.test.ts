@@ -12,6 +12,7 @@ import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { openFreshProgram } from "../../support/program.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -79,7 +80,7 @@ describe("no write is acknowledged, and reads work,", () => {
   test("nor one whose commit began before the file was moved", async () => {
     const { database } = server.app;
     const writing = database.write(async () => renameSync(file, `${file}.moved`));
-    await expect(writing).rejects.toMatchObject({
+    expect(await rejectionOf(writing)).toMatchObject({
       code: "unavailable",
       message: expect.stringContaining("was moved, deleted or replaced"),
       extras: { in_doubt: true },
@@ -119,7 +120,7 @@ test("a device whose GET was refused although it was committed receives the same
     close: () => database.close(),
   };
   const asked = readFeedChanges({ ...app, database: lost }, actor, client, { since: timestamp });
-  await expect(asked).rejects.toMatchObject({ code: "unavailable" });
+  expect(await rejectionOf(asked)).toMatchObject({ code: "unavailable" });
   renameSync(`${file}.moved`, file);
   const again = await readFeedChanges(app, actor, client, { since: timestamp });
   expect(again.add).toEqual(["https://a.example/"]);

@@ -5,6 +5,7 @@ import { createBackup, newestBackupTime } from "../../../src/backups/backups.ts"
 import { createMetricsEndpoint, type MetricsEndpoint } from "../../../src/http/metrics.ts";
 import { guidOf, openTestApp, START, type TestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 
 let metrics: MetricsEndpoint;
 let server: TestApp;
@@ -34,7 +35,7 @@ test("the metrics show that the database file was moved away, without old figure
 test("a copy in place of the database file is noticed", async () => {
   copyFileSync(file, `${file}.copy`);
   renameSync(`${file}.copy`, file);
-  expect(server.app.database.check()).rejects.toMatchObject({ code: "unavailable" });
+  expect(await rejectionOf(server.app.database.check())).toMatchObject({ code: "unavailable" });
 });
 
 test("writes that wait together share a commit", async () => {

@@ -10,6 +10,7 @@ import { listTokens, revokeToken } from "../../../src/services/tokens.ts";
 import { deleteUser } from "../../../src/services/user-deletion.ts";
 import { ORIGIN, openTestApp, type TestApp } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
@@ -141,7 +142,7 @@ test("an app that one user has allowed can't be taken over by another who had op
   const as = async (name: string) => ({ ...(await actAsAdmin(server.app, name, "test")), kind: "session" as const });
   const page = flow.login.split("/").at(-1) ?? "";
   await approveLoginFlow(server.app, await as("ann"), page);
-  await expect(approveLoginFlow(server.app, await as("bob"), page)).rejects.toMatchObject({ code: "not_found" });
+  expect(await rejectionOf(approveLoginFlow(server.app, await as("bob"), page))).toMatchObject({ code: "not_found" });
   expect((await poll(flow)).body).toMatchObject({ loginName: "ann" });
 });
 

@@ -17,6 +17,7 @@ import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../
 import { basicAuth } from "../../support/basic-auth.ts";
 import { NASTY, reorders } from "../../support/nasty.ts";
 import { PATIENCE } from "../../support/patience.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -396,7 +397,7 @@ test("an OPML file that is a bomb is refused, and says why", async () => {
 
 test("files have fixed names: nothing that users or apps choose is in a header", async () => {
   for (const name of [`x\r\nSet-Cookie: a=b`, `x"; filename="evil.exe`, "x\u0000", "a/b"]) {
-    await expect(createUser(server.app, name)).rejects.toMatchObject({ code: "invalid" });
+    expect(await rejectionOf(createUser(server.app, name))).toMatchObject({ code: "invalid" });
   }
   const bob = await server.user("Ünïcödé.@+-");
   const own = openBrowser(server);
