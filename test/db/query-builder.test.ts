@@ -5,7 +5,7 @@ import { listUsers } from "../../src/services/users.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { sharedPostgres } from "../support/database.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { settle } from "../support/rejection.ts";
+import { rejectionOf, settle } from "../support/rejection.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -49,6 +49,6 @@ test.each([
     await tx.execute({ sql, parameters: parameters as (string | number)[] });
     throw new Error("undo");
   });
-  expect(await settle(undone)).toThrow("undo");
+  expect(await rejectionOf(undone)).toHaveProperty("message", "undo");
   expect(await listUsers(app.app)).toEqual([]);
 });
