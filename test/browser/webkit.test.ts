@@ -46,12 +46,22 @@ describe.skipIf(!HAS_WEBKIT)("in WebKit", () => {
     await isTrue("location.pathname === '/podcasts'");
   }
 
+  async function signOut(): Promise<void> {
+    await webkit.click("Account");
+    await webkit.click("Sign out");
+    await webkit.see(STRANGER);
+  }
+
+  async function addPodcast(feed_url: string): Promise<void> {
+    await open("/podcasts/add");
+    await webkit.type("[name=feed_url]", feed_url);
+    await webkit.click("Add");
+  }
+
   test("a user signs in, adds a podcast, unsubscribes, undoes it, imports a list, and signs out", async () => {
     await open("/");
     await signIn("ann");
-    await open("/podcasts/add");
-    await webkit.type("[name=feed_url]", "https://a.example/feed");
-    await webkit.click("Add");
+    await addPodcast("https://a.example/feed");
     await webkit.see("Subscribed to “a.example/feed”.");
     await webkit.click("Aa.example/feed");
     await webkit.click("Unsubscribe");
@@ -62,9 +72,7 @@ describe.skipIf(!HAS_WEBKIT)("in WebKit", () => {
     await webkit.type("[type=file]", OPML);
     await webkit.click("Import OPML");
     await webkit.see("72 podcasts added");
-    await webkit.click("Account");
-    await webkit.click("Sign out");
-    await webkit.see(STRANGER);
+    await signOut();
     await open("/podcasts");
     expect(await webkit.evaluate("location.pathname")).toBe("/sign-in");
   });
@@ -89,9 +97,7 @@ describe.skipIf(!HAS_WEBKIT)("in WebKit", () => {
     await program.run(["subscription", "add", "bob", "https://b.example/feed"]);
     await open("/");
     await signIn("bob");
-    await open("/podcasts/add");
-    await webkit.type("[name=feed_url]", "https://c.example/feed");
-    await webkit.click("Add");
+    await addPodcast("https://c.example/feed");
     await webkit.see("2 podcasts");
     await webkit.click("History");
     await webkit.type("[name=by]", "Web page");
@@ -100,9 +106,7 @@ describe.skipIf(!HAS_WEBKIT)("in WebKit", () => {
     await webkit.back();
     await isTrue("location.search === ''");
     await isTrue("document.querySelector('[name=by]').value === ''");
-    await webkit.click("Account");
-    await webkit.click("Sign out");
-    await webkit.see(STRANGER);
+    await signOut();
   });
 
   describe.each(hostsFor(2))("a page of another site, at http://%s,", (host) => {
