@@ -85,6 +85,11 @@ export class ClientCursor {
     return this.row !== undefined;
   }
 
+  /** Whether the client is known, or takes over. */
+  async isOrWasKnown(tx: Tx, user_id: number): Promise<boolean> {
+    return this.isKnown || this.takesOver(tx, user_id);
+  }
+
   /** Whether the client is new, and takes over from one that was with another credential. */
   async takesOver(tx: Tx, user_id: number): Promise<boolean> {
     return !this.isKnown && this.client !== null && (await hasEarlier(tx, user_id, this.client));
@@ -181,7 +186,7 @@ export async function noteListRead(context: Context, actor: Actor, client: Clien
   const listed = { since: 0, start: clock, own: 0, given: 0, uploaded_at: null, ahead: null };
   const noting = transactAsReader(context, actor, async (user) => {
     const cursor = await ClientCursor.read(user.tx, user_id, client, key.stream);
-    if (!cursor.isKnown && !(await cursor.takesOver(user.tx, user_id))) return;
+    if (!(await cursor.isOrWasKnown(user.tx, user_id))) return;
     await ClientCursor.begin(user, client, key.stream, false, now);
     await saveCursor(user.tx, { ...key, ...listed });
     user.moveClock(clock + 1);

@@ -230,7 +230,7 @@ export async function listDeviceFeeds(
 /** The user's clock at which a client reads the whole list; null if nothing is known of it, or new since the last time. */
 async function findListRead(tx: Tx, user_id: number, client: Client): Promise<Millis | null> {
   const cursor = await ClientCursor.read(tx, user_id, client, "lists");
-  if (!cursor.isKnown && !(await cursor.takesOver(tx, user_id))) return null;
+  if (!(await cursor.isOrWasKnown(tx, user_id))) return null;
   const { last, clock } = cursor;
   const isNews = !last || (await findNews(tx, { user_id, client: client.id, start: last.start })).length > 0;
   return isNews ? clock : null;
