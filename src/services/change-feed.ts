@@ -130,7 +130,7 @@ async function listItems(
   const replaced = rows.filter((row) => row.guid_changed !== null && row.guid_changed > since);
   const guids = await listRetiredGuidsOf(tx, { user_id }, replaced);
   const retired = Map.groupBy(
-    guids.filter((guid) => guid.retired_at !== null && guid.retired_at > since),
+    guids.filter(({ retired_at }) => retired_at > since),
     (guid) => guid.subscription,
   );
   const items: ChangedItem[] = [];

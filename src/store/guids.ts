@@ -17,7 +17,7 @@ export const findGuids = bulkStatement((db, p: Owner, rows: { guid: string }[]) 
 /** The retired guids of these subscriptions. Of a list, SQLite would read all of the user's instead. */
 export const listRetiredGuidsOf = bulkStatement(
   (_, p: Owner, rows: { id: number }[]) =>
-    sql<Found>`select guid, subscription, retired_at
+    sql<Found & { retired_at: number }>`select guid, subscription, retired_at
       from (values ${sql.join(rows.map((row) => sql`(${row.id})`))}) as wanted
       cross join guids
       where user_id in (${p.user_id}) and subscription = wanted.column1 and retired_at is not null`,

@@ -18,14 +18,14 @@ export function indexRetiredGuids(dialect: Dialect): Migration {
       } else {
         await rebuildGuids(db, dialect);
       }
-      await indexRetired(db, "subscription");
+      await indexRetired(db, "guids_by_subscription", "subscription");
     },
   };
 }
 
-const indexRetired = (db: Kysely<unknown>, column: "subscription" | "retired_at") =>
+const indexRetired = (db: Kysely<unknown>, name: string, column: string) =>
   db.schema
-    .createIndex(column === "subscription" ? "guids_by_subscription" : "guids_by_retirement")
+    .createIndex(name)
     .on("guids")
     .columns(["user_id", column])
     .where(sql.ref("retired_at"), "is not", null)
@@ -43,5 +43,5 @@ async function rebuildGuids(db: Kysely<unknown>, dialect: Dialect): Promise<void
   await sql`insert into guids_rebuilt select user_id, guid, subscription, retired_at from guids`.execute(db);
   await db.schema.dropTable("guids").execute();
   await db.schema.alterTable("guids_rebuilt").renameTo("guids").execute();
-  await indexRetired(db, "retired_at");
+  await indexRetired(db, "guids_by_retirement", "retired_at");
 }
