@@ -10,6 +10,9 @@ export interface DatabaseStatus {
   wal_bytes: number;
 }
 
+/** What a write may change of a user's data: everything, or only episodes, their plays and the user's clock. */
+export type Changes = "all" | "episodes";
+
 export interface Database {
   /**
    * Runs reads on one consistent snapshot that holds everything committed before the call; `work` may run more than
@@ -23,13 +26,14 @@ export interface Database {
    * outside the database. Calls with the same `queue`, a user's id, run one at a time.
    * @throws DomainError "unavailable" if the database can't be written now; nothing was changed, unless it is in doubt
    */
-  write<T>(work: (tx: Tx) => Promise<T>, queue?: number): Promise<T>;
+  write<T>(work: (tx: Tx) => Promise<T>, queue?: number, changes?: Changes): Promise<T>;
   /**
    * Watches for writes of a user's data, on the engine that can.
+   * @param ignored writes that change only this don't count
    * @returns whether there was none since this call that reads may have missed, for a write transaction of that user;
    *   false if that is not known
    */
-  watch?(user: number): () => boolean;
+  watch?(user: number, ignored?: "episodes"): () => boolean;
   /**
    * Reads from the database and checks that its file was not moved or replaced.
    * @throws DomainError "unavailable"

@@ -122,21 +122,25 @@ export function heldAs(feed_url: string, { followsRedirects, spelling }: Habits)
   return isDisplayed(spelling) ? inBothHosts(feed_url) : [feed_url];
 }
 
+/** What a GET sends of one feed, in the client's own spelling. */
+interface ListingChange {
+  listing: Listing;
+  add: string[];
+  remove: string[];
+}
+
 /**
- * Selects what a GET sends to a client, each feed in the client's own spelling.
+ * Selects what a GET sends to a client, a feed after the other.
  * @param listings at least those that changed after `start` or are resent after it, and everything that the client
  *   reported as added when `since` is 0
  */
-export function changesFor(
+export function* changesFor(
   window: SyncPosition,
   listings: Iterable<Listing>,
   holdings: Holdings,
   spellings: ClientSpellings,
   habits: Habits,
-): { add: string[]; remove: string[]; removed: Listing[] } {
-  const add: string[] = [];
-  const remove: string[] = [];
-  const removed: Listing[] = [];
+): Iterable<ListingChange> {
   for (const listing of listings) {
     const holding = holdings.get(listing.feed);
     const resent = isResent(window, holding);
@@ -144,50 +148,47 @@ export function changesFor(
     if (!isSent(window, listing, holding) || (mistakes && !resent)) continue;
     if (isListed(listing)) {
       const feed_url = heldUrl(listing, holding, spellings);
-      add.push(feed_url);
       const other = holding?.other_url ?? null;
       // Apps that ignore the scheme skip the one and remove the other, and are left with neither.
       const skips = habits.ignoresScheme && other !== null && withoutScheme(other) === withoutScheme(feed_url);
-      if (resent && other !== null && !skips) remove.push(...heldAs(other, habits));
-    } else if (window.since !== 0 || holding?.reported || habits.asksAll) {
+      const mayRemove = resent && !skips && !habits.removesOthers;
+      yield { listing, add: [feed_url], remove: mayRemove && other !== null ? heldAs(other, habits) : [] };
+    } else if (habits.removesOthers) continue;
+    else if (window.since !== 0 || holding?.reported || habits.asksAll) {
       // A device that starts from nothing has nothing to remove but what it brings along.
-      remove.push(...urlsToRemove(listing, holding, spellings, habits));
-      // Not of another spelling, which a repetition removes again: two feeds would repeat each other for ever.
-      removed.push(listing);
+      yield { listing, add: [], remove: [...urlsToRemove(listing, holding, spellings, habits)] };
     }
   }
-  return habits.removesOthers ? { add, remove: [], removed: [] } : { add, remove, removed };
 }
 
 /**
  * Finds what a client may skip, taking it for another feed that the same response removes: one with a similar URL, or the
  * former URL of a subscription, to which the new one may redirect. The next response has it again.
- * @param removed the listings that the response removes, as changesFor() says
+ * @param removed the listings that the response removes. Not of another spelling, which a repetition removes again: two
+ *   feeds would repeat each other for ever
+ * @returns nothing for some, so that others get a turn
  */
-export function repeat(
+export function* repeat(
   window: SyncPosition,
   listings: Iterable<Listing>,
   removed: readonly Listing[],
   holdings: Holdings,
   spellings: ClientSpellings,
   habits: Habits,
-): Omit<Holding, "resend_at">[] {
-  if (!habits.skipsSimilar) return [];
-  if (removed.length === 0) return [];
+): Iterable<Omit<Holding, "resend_at"> | undefined> {
+  if (!habits.skipsSimilar || removed.length === 0) return;
   const sent = [...listings].filter((one) => isListed(one) && isSent(window, one, holdings.get(one.feed)));
   const moves = removed.some(({ state }) => state === "left");
-  return (moves ? sent : similarTo(removed, sent)).map((listing) => {
-    const holding = holdings.get(listing.feed);
-    return { ...UNREPORTED, ...holding, feed: listing.feed, feed_url: heldUrl(listing, holding, spellings) };
-  });
-}
-
-/** Those of which a client that compares loosely may have another one for the same. */
-function similarTo(others: readonly Listing[], listings: readonly Listing[]): Listing[] {
-  const textKey = textKeysFor(others.length + listings.length);
+  const textKey = textKeysFor(removed.length + sent.length);
   const keyOf = ({ feed_url }: Listing) => textKey(looselyOf(feed_url));
-  const keys = new Set(others.map(keyOf));
-  return listings.filter((one) => keys.has(keyOf(one)));
+  const keys = new Set<string>();
+  for (const one of moves ? [] : removed) yield void keys.add(keyOf(one));
+  for (const listing of sent) {
+    const holding = holdings.get(listing.feed);
+    const feed_url = heldUrl(listing, holding, spellings);
+    const maySkip = moves || keys.has(keyOf(listing));
+    yield maySkip ? { ...UNREPORTED, ...holding, feed: listing.feed, feed_url } : undefined;
+  }
 }
 
 /**

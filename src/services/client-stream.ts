@@ -82,7 +82,7 @@ export async function readStream<One extends Found>(
 ): Promise<{ found: One | null; sent: SyncWindow }> {
   const { stream, since, peek, refusesUnsaved } = reading;
   const now = context.clock.now();
-  const isUnchanged = context.database.watch?.(actor.user_id);
+  const isUnchanged = context.database.watch?.(actor.user_id, stream === "feeds" ? "episodes" : undefined);
   const seen = await context.database.read(async (tx) => {
     const cursor = await ClientCursor.read(tx, actor.user_id, client, stream, since === 0);
     return look(tx, cursor, now, reading);

@@ -8,6 +8,7 @@ import {
   type Holding,
   type Holdings,
   heldUrl,
+  isListed,
   isResent,
   type Listing,
   lacks,
@@ -91,11 +92,20 @@ async function findChanges(tx: Tx, user_id: number, cursor: ClientCursor, window
   const habits = client?.habits ?? NO_HABITS;
   const assumed = isFullSync(window, habits) ? assumeFullSync(last, listings.values(), holdings, spellings, clock) : [];
   for (const holding of assumed) holdings.set(holding.feed, holding);
-  const { removed, ...changes } = changesFor(window, listings.values(), holdings, spellings, habits);
-  const write = async (urls: string[]) =>
-    (await mapInTurns(urls, (url) => (isSafeAddress(url) ? writeFor(url, habits.spelling) : []))).flat();
-  const [add, remove] = [await write(changes.add), await write(changes.remove)];
-  const repeated = repeat(window, listings.values(), removed, holdings, spellings, habits);
+  const add: string[] = [];
+  const remove: string[] = [];
+  const removed: Listing[] = [];
+  const write = (urls: string[]) => urls.filter(isSafeAddress).map((url) => writeFor(url, habits.spelling));
+  await mapInTurns(changesFor(window, listings.values(), holdings, spellings, habits), (change) => {
+    add.push(...write(change.add));
+    remove.push(...write(change.remove));
+    if (!isListed(change.listing)) removed.push(change.listing);
+  });
+  const skipped = await mapInTurns(
+    repeat(window, listings.values(), removed, holdings, spellings, habits),
+    (one) => one,
+  );
+  const repeated = skipped.filter((one) => one !== undefined);
   // From nothing, it asks for its episodes in the same way.
   const lacked = since === 0 ? [] : [...listings.values()].filter((one) => lacks(window, one, holdings.get(one.feed)));
   return {

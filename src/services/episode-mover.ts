@@ -138,11 +138,12 @@ async function movePart(
   const isEnd = to >= last_episode;
   const isLast = isEnd && !named;
   if (ids.length > 0 || isLast) {
-    const isDone = await transact(context, actAsWorker(user_id), async (user) => {
+    const move = async (user: UserTx) => {
       if (!(await moveEpisodes(user, { batch, until }, ids))) return false;
       if (isLast) await deleteMoves(user.tx, { user_id, batch });
       return true;
-    });
+    };
+    const isDone = await transact(context, actAsWorker(user_id), move, "episodes");
     if (!isDone) return place;
   }
   return isLast ? undefined : { batch, named: named && !isEnd, episode: isEnd ? 0 : to };

@@ -1,5 +1,6 @@
 // One user's write transaction: the user's row is the lock, and its clock gives the timestamps (P1).
 import { timeForChanges } from "../clock.ts";
+import type { Changes } from "../db/database.ts";
 import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
 import { lockUser, readClock, readCounters, saveCounters } from "../store/users.ts";
@@ -39,9 +40,14 @@ type Counters = Awaited<ReturnType<typeof lockUser>>[number];
  * Runs `work` with the user's row locked, and stores the timestamps and ids that it took. `work` may run more than once.
  * @throws DomainError "unauthorized" if the actor may only read, or the user was deleted
  */
-export function transact<T>(context: WriteContext, actor: Actor, work: (user: UserTx) => Promise<T>): Promise<T> {
+export function transact<T>(
+  context: WriteContext,
+  actor: Actor,
+  work: (user: UserTx) => Promise<T>,
+  changes?: Changes,
+): Promise<T> {
   requireWrite(actor);
-  return transactAsReader(context, actor, work);
+  return transactAsReader(context, actor, work, changes);
 }
 
 /** The same for actors that may only read: `work` keeps what the actor's app has read. @throws as `transact` does */
@@ -49,19 +55,24 @@ export async function transactAsReader<T>(
   { database, clock: wall, episodeMoving }: WriteContext,
   actor: Actor,
   work: (user: UserTx) => Promise<T>,
+  changes?: Changes,
 ): Promise<T> {
   const { user_id } = actor;
   let acts: (() => void)[] = [];
-  const result = await database.write(async (tx) => {
-    acts = [];
-    const row = requireRow(await lockUser(tx, { user_id }));
-    const afterCommit = (act: () => void) => acts.push(act);
-    const user = { tx, actor, user_id, ...counting(row, wall), afterCommit, episodeMoving };
-    const result = await work(user);
-    const { counters } = user;
-    if (!Bun.deepEquals(counters, row)) await saveCounters(tx, { user_id, ...counters });
-    return result;
-  }, user_id);
+  const result = await database.write(
+    async (tx) => {
+      acts = [];
+      const row = requireRow(await lockUser(tx, { user_id }));
+      const afterCommit = (act: () => void) => acts.push(act);
+      const user = { tx, actor, user_id, ...counting(row, wall), afterCommit, episodeMoving };
+      const result = await work(user);
+      const { counters } = user;
+      if (!Bun.deepEquals(counters, row)) await saveCounters(tx, { user_id, ...counters });
+      return result;
+    },
+    user_id,
+    changes,
+  );
   for (const act of acts) act();
   return result;
 }

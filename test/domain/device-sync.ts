@@ -5,6 +5,7 @@ import {
   changesFor,
   type Holding,
   heldUrl,
+  isListed,
   type Listing,
   repeat,
 } from "../../src/domain/device-list.ts";
@@ -383,10 +384,13 @@ export class Server implements SyncServer {
       }
     }
     const window = { ...opened, start: sentFrom(opened, habits) };
-    const { add, remove, removed } = this.rules.changesFor(window, listings, holdings, spellings, habits);
-    for (const one of this.rules.repeat(window, listings, removed, holdings, spellings, habits))
-      holdings.set(one.feed, { ...one, resend_at: this.stamp() });
+    const changes = [...this.rules.changesFor(window, listings, holdings, spellings, habits)];
+    const removed = changes.map(({ listing }) => listing).filter((listing) => !isListed(listing));
+    for (const one of [...this.rules.repeat(window, listings, removed, holdings, spellings, habits)]) {
+      if (one) holdings.set(one.feed, { ...one, resend_at: this.stamp() });
+    }
     const write = (feed_url: string) => writeFor(feed_url, habits.spelling);
+    const [add, remove] = [changes.flatMap(({ add }) => add), changes.flatMap(({ remove }) => remove)];
     return { add: add.map(write), remove: remove.map(write), timestamp: opened.given };
   }
 

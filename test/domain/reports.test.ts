@@ -302,7 +302,8 @@ describe("a GET sends", () => {
   ) => {
     const { habits = kasts, ...of } = { habits: kasts, ...spellings, ...more };
     const window = { ...last, since: 1 };
-    return changesFor(window, [listing], new Map(holding ? [["x", holding]] : []), of, habits);
+    const [change] = changesFor(window, [listing], new Map(holding ? [["x", holding]] : []), of, habits);
+    return { add: change?.add ?? [], remove: change?.remove ?? [] };
   };
 
   test("no removal of a spelling that differs in the scheme, to an app that would remove the feed by it", () => {

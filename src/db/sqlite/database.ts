@@ -4,7 +4,7 @@ import type { Kysely } from "kysely";
 import { codeOf, DomainError, isDiskFull, messageOf, unavailableNow } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import { LONGEST_TURN, nextTurn, takeTurns } from "../../turns.ts";
-import type { Database, DatabaseStatus } from "../database.ts";
+import type { Changes, Database, DatabaseStatus } from "../database.ts";
 import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
 import { readAnything, type Tx } from "../statement.ts";
@@ -179,13 +179,13 @@ class SqliteDatabase implements Database {
     }
   }
 
-  write<T>(work: (tx: Tx) => Promise<T>, queue?: number): Promise<T> {
+  write<T>(work: (tx: Tx) => Promise<T>, queue?: number, changes?: Changes): Promise<T> {
     const act = (count: () => void) => work(txOn(this.writer, this.kysely, LONGEST_TURN, count));
-    return this.#limit.run(queue, () => this.#group.run(queue, act));
+    return this.#limit.run(queue, () => this.#group.run(queue, act, changes));
   }
 
-  watch(user: number): () => boolean {
-    return this.#group.watch(user);
+  watch(user: number, ignored?: "episodes"): () => boolean {
+    return this.#group.watch(user, ignored);
   }
 
   async check(): Promise<void> {

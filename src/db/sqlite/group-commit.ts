@@ -2,6 +2,7 @@
 import { inDoubt } from "../../errors.ts";
 import { Rounds } from "../../rounds.ts";
 import { LONGEST_TURN, nextTurn, takeTurns } from "../../turns.ts";
+import type { Changes } from "../database.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { LastWrites } from "./last-writes.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
@@ -27,6 +28,7 @@ type Count = () => void;
 interface Job {
   /** The user whose data it changes; undefined for several. */
   owner: number | undefined;
+  changes: Changes;
   /** Whether a group ended while it waited. */
   waited: boolean;
   /** Whether it was too long to come after others. */
@@ -66,17 +68,17 @@ export class GroupWriter {
   ) {}
 
   /** Resolves with the job's result after the commit that holds it. */
-  run<T>(user: number | undefined, work: (count: Count) => Promise<T>): Promise<T> {
+  run<T>(user: number | undefined, work: (count: Count) => Promise<T>, changes: Changes = "all"): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const job = { owner: user, waited: false, isLong: false, run: work };
+      const job = { owner: user, changes, waited: false, isLong: false, run: work };
       this.#queue.add({ ...job, resolve: (value) => resolve(value as T), reject });
       this.#loop ??= this.#work();
     });
   }
 
   /** As Database.watch(). */
-  watch(user: number): () => boolean {
-    return this.#lastWrites.watch(user);
+  watch(user: number, ignored?: "episodes"): () => boolean {
+    return this.#lastWrites.watch(user, ignored);
   }
 
   /** Resolves when no job is queued or running. */
@@ -127,7 +129,7 @@ export class GroupWriter {
       if (!job) break;
       const begun = performance.now();
       const outcome = await (isFirst ? this.#runFirst(job) : this.#runNext(job));
-      this.#lastWrites.note(job.owner);
+      this.#lastWrites.note(job.owner, job.changes);
       if (!outcome) {
         job.isLong = true;
         this.#queue.postpone(job);

@@ -1,4 +1,5 @@
 // Which users' data the last groups of writes may have changed.
+import type { Changes } from "../database.ts";
 
 /** Users who wrote last that are remembered. */
 const MOST_USERS = 1000;
@@ -11,8 +12,8 @@ export class LastWrites {
   #ended = 0;
   /** The last group of which it is not known whose data it wrote. */
   #unknown = 0;
-  /** By user, the one who wrote last at the end. */
-  readonly #groups = new Map<number, number>();
+  /** By user, the one who wrote last at the end, with the last group of each kind of write. */
+  readonly #groups = new Map<number, Partial<Record<Changes, number>>>();
 
   /** @param isAlone false if another process may have written since the last group */
   begin(isAlone: boolean): void {
@@ -25,24 +26,28 @@ export class LastWrites {
   }
 
   /** Notes a write in this group. @param user undefined for several */
-  note(user: number | undefined): void {
+  note(user: number | undefined, changes: Changes): void {
     if (user === undefined) {
       this.#unknown = this.#group;
       return;
     }
+    const groups = { ...this.#groups.get(user), [changes]: this.#group };
     this.#groups.delete(user);
-    this.#groups.set(user, this.#group);
+    this.#groups.set(user, groups);
     if (this.#groups.size <= MOST_USERS) return;
-    for (const [first, group] of this.#groups) {
+    for (const [first, { all = 0, episodes = 0 }] of this.#groups) {
       this.#groups.delete(first);
-      this.#unknown = Math.max(this.#unknown, group);
+      this.#unknown = Math.max(this.#unknown, all, episodes);
       return;
     }
   }
 
   /** As Database.watch(). */
-  watch(user: number): () => boolean {
+  watch(user: number, ignored?: "episodes"): () => boolean {
     const seen = this.#ended;
-    return () => Math.max(this.#unknown, this.#groups.get(user) ?? 0) <= seen;
+    return () => {
+      const { all = 0, episodes = 0 } = this.#groups.get(user) ?? {};
+      return Math.max(this.#unknown, all, ignored === "episodes" ? 0 : episodes) <= seen;
+    };
   }
 }

@@ -8,7 +8,9 @@ import { actAsUser } from "../../../src/services/actor.ts";
 import { identifyClient } from "../../../src/services/clients.ts";
 import { readFeedChanges } from "../../../src/services/device-list.ts";
 import { uploadFeedChanges } from "../../../src/services/device-uploads.ts";
+import { uploadActions } from "../../../src/services/episode-uploads.ts";
 import { nextTurn } from "../../../src/turns.ts";
+import { play } from "../../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
 import { withMethods } from "../../support/with-methods.ts";
@@ -19,7 +21,7 @@ const ANN = 1;
 const BEN = 2;
 
 beforeEach(async () => {
-  server = await openTestApp();
+  server = await openTestApp({}, { episodeMoving: { many: 1, part: 1 } });
   await server.user("ann");
   await server.user("ben");
   ({ database } = server.app);
@@ -30,8 +32,8 @@ const rename = (user?: number) =>
   database.write((tx) => tx.execute({ sql: "update users set name = name", parameters: [] }), user);
 
 /** Whether a watch of Ann's data that begins here says, in a write of hers after `act`, that there was none. */
-async function watchDuring(act: () => Promise<unknown>): Promise<boolean | undefined> {
-  const isUnchanged = database.watch?.(ANN);
+async function watchDuring(act: () => Promise<unknown>, ignored?: "episodes"): Promise<boolean | undefined> {
+  const isUnchanged = database.watch?.(ANN, ignored);
   await act();
   return database.write(async () => isUnchanged?.(), ANN);
 }
@@ -41,6 +43,15 @@ test("a watch sees writes of the user and of several, and no others", async () =
   expect(seen).toEqual([true, true]);
   expect([await watchDuring(() => rename(ANN)), await watchDuring(() => rename())]).toEqual([false, false]);
   expect(await watchDuring(async () => {})).toBe(true);
+});
+
+test("a watch that ignores episodes sees all other writes of the user", async () => {
+  const episodes = () => database.write(async () => {}, ANN, "episodes");
+  expect([await watchDuring(episodes), await watchDuring(episodes, "episodes")]).toEqual([false, true]);
+  const seen = [() => rename(ANN), () => rename(ANN).then(episodes), () => episodes().then(() => rename(ANN))];
+  for (const act of seen) expect(await watchDuring(act, "episodes")).toBe(false);
+  const others = () => Promise.all(Array.from({ length: 1100 }, (_, n) => database.write(async () => {}, 100 + n)));
+  expect(await watchDuring(() => episodes().then(others), "episodes")).toBe(false);
 });
 
 test("a watch sees what another process writes, also before a write of another user", async () => {
@@ -101,15 +112,18 @@ test("a GET that moves its client looks once, and again if anybody changed the l
   /** Reads Ann's changes, while `act` happens on the way. @returns what was added, and how often the list was read with her locked */
   const read = async (act: () => Promise<unknown>) => {
     let looks = 0;
-    const write: Database["write"] = async (work, user) => {
+    const write: Database["write"] = async (work, ...of) => {
       await act();
-      return database.write((tx) => {
-        const execute: Tx["execute"] = (query) => {
-          if (/from "subscriptions"/.test(query.sql)) looks++;
-          return tx.execute(query);
-        };
-        return work({ ...tx, execute });
-      }, user);
+      return database.write(
+        (tx) => {
+          const execute: Tx["execute"] = (query) => {
+            if (/from "subscriptions"/.test(query.sql)) looks++;
+            return tx.execute(query);
+          };
+          return work({ ...tx, execute });
+        },
+        ...of,
+      );
     };
     const watched = withMethods(database, { write });
     server.clock.advance(5000);
@@ -129,6 +143,14 @@ test("a GET that moves its client looks once, and again if anybody changed the l
   const url = "https://e.example/";
   const byAnother = () => server.sql(`update subscriptions set feed_url = '${url}' where feed_url like '%d.example%'`);
   expect(await read(byAnother)).toEqual({ add: [url], looks: 1 });
+  // The worker moves what was played of a podcast before it was added, and moves the user's clock on.
+  const plays = Array.from({ length: 3 }, (_, n) => play(n + 1, { feed_url: "https://f.example/", guid: `${n}` }));
+  await uploadActions(app, actor, null, plays);
+  await add("https://f.example/");
+  expect(await read(() => app.mover.job.step())).toEqual({ add: ["https://f.example/"], looks: 0 });
+  expect(await server.sql("select count(*) as count from episode_moves")).not.toEqual([{ count: 0 }]);
+  await add("https://g.example/");
+  expect(await read(() => app.mover.job.step())).toEqual({ add: ["https://g.example/"], looks: 0 });
   // With another token, it takes over what it held.
   phone = identifyClient({ ...actor, id: "another", device: "phone" }, appNamed("gPodder", "gpodder"));
   expect((await read(async () => {})).looks).toBe(1);
