@@ -17,8 +17,12 @@ export interface Moved {
 
 declare const self: Worker;
 
-/** Milliseconds to wait for readers and writers. */
-const PATIENCE = 1000;
+/** Milliseconds for which writers wait for a reader to end. */
+const PATIENCE = 20;
+/** How often they do, before the log is left to grow. */
+const ATTEMPTS = 10;
+/** Milliseconds between two attempts: a whole list is read in that time. */
+const PAUSE = 100;
 
 self.onmessage = ({ data }: MessageEvent<Task>) => {
   let inVain = false;
@@ -32,12 +36,17 @@ self.onmessage = ({ data }: MessageEvent<Task>) => {
 
 function move({ file, waitAbove }: Task): boolean {
   const sqlite = new Database(file, { readwrite: true });
+  const checkpoint = (mode: "passive" | "restart") => sqlite.query<Moved, []>(`pragma wal_checkpoint(${mode})`).get();
   try {
     sqlite.run(`pragma busy_timeout = ${PATIENCE}`);
-    const moved = sqlite.query<Moved, []>("pragma wal_checkpoint(passive)").get();
-    // Without a pause between writes the log only grows. Little is left to move now, so writers can wait.
-    if (waitAbove === null || !moved || moved.log <= waitAbove) return false;
-    return sqlite.query<Moved, []>("pragma wal_checkpoint(restart)").get()?.busy === 1;
+    for (let attempt = 1; ; attempt++) {
+      const moved = checkpoint("passive");
+      // Without a pause between writes the log only grows. Little is left to move now, so writers can wait.
+      if (waitAbove === null || !moved || moved.log <= waitAbove) return false;
+      if (checkpoint("restart")?.busy !== 1) return false;
+      if (attempt === ATTEMPTS) return true;
+      Bun.sleepSync(PAUSE);
+    }
   } finally {
     sqlite.close();
   }

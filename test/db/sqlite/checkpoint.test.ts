@@ -3,6 +3,7 @@ import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { statSync } from "node:fs";
 import { KEPT_LOG, LARGE_LOG } from "../../../src/db/sqlite/checkpoint.ts";
+import type { Task } from "../../../src/db/sqlite/checkpoint-thread.ts";
 import { openTestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
 import { PATIENCE, until } from "../../support/patience.ts";
@@ -70,6 +71,42 @@ test("a log that a reader made long is cut off with the writes after the reader'
   await write("insert into filler values (null)");
   other.close();
   expect(statSync(log).size).toBeLessThanOrEqual(KEPT_LOG);
+  await server.close();
+});
+
+test("a checkpoint that waits for a reader lets writers in between", async () => {
+  const server = await openTestApp();
+  const file = databaseFile(server.app.config);
+  const [reader, writer] = [new Database(file), new Database(file)];
+  reader.run("begin");
+  reader.query("select count(*) from users").get();
+  await server.user();
+  const isFree = () => {
+    try {
+      writer.run("begin immediate");
+      writer.run("rollback");
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const thread = new Worker(new URL("../../../src/db/sqlite/checkpoint-thread.ts", import.meta.url).href);
+  let inVain: boolean | undefined;
+  thread.onmessage = ({ data }) => {
+    inVain = data;
+  };
+  const task: Task = { file, waitAbove: 0 };
+  thread.postMessage(task);
+  const seen = [true];
+  while (inVain === undefined) {
+    if (seen.at(-1) !== isFree()) seen.push(!seen.at(-1));
+    await Bun.sleep(1);
+  }
+  // Locked more than once.
+  expect(seen.slice(0, 4)).toEqual([true, false, true, false]);
+  expect(inVain).toBe(true);
+  thread.terminate();
+  for (const one of [reader, writer]) one.close();
   await server.close();
 });
 
