@@ -5,9 +5,9 @@ import { openApp } from "../src/app.ts";
 import { readConfig } from "../src/config/settings.ts";
 import { guidKey, urlKey } from "../src/domain/episode-set.ts";
 import { readFeedUrl } from "../src/domain/feed-url.ts";
+import { issueToken } from "../src/services/accounts/tokens.ts";
+import { createUser } from "../src/services/accounts/users.ts";
 import { actAsAdmin } from "../src/services/actor.ts";
-import { issueToken } from "../src/services/tokens.ts";
-import { createUser } from "../src/services/users.ts";
 import { Slots } from "../src/slots.ts";
 
 /** Users that are made at a time: one commit each group. */

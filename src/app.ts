@@ -11,12 +11,12 @@ import { refuseLost, requireBackups } from "./db/sqlite/lost.ts";
 import { DomainError } from "./errors.ts";
 import { type Logger, silentLogger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
+import { createPasswordChecker, type HashCost } from "./services/accounts/password-checker.ts";
 import type { BackgroundWorker } from "./services/background-worker.ts";
 import type { Context, EpisodeMoving } from "./services/context.ts";
-import { createDeletionWorker } from "./services/deletion-worker.ts";
-import { createEpisodeMover } from "./services/episode-mover.ts";
-import { createPasswordChecker, type HashCost } from "./services/password-checker.ts";
-import { createRemovalWatch } from "./services/removal-watch.ts";
+import { createEpisodeMover } from "./services/listening/episode-mover.ts";
+import { createDeletionWorker } from "./services/subscriptions/deletion-worker.ts";
+import { createRemovalWatch } from "./services/subscriptions/removal-watch.ts";
 
 export interface App extends Context {
   log: Logger;

@@ -1,7 +1,7 @@
 // Logins by password, 20 at a time, against Argon2 alone; latency of polls beside them.
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { MOST_AT_A_TIME } from "../../src/services/password-checker.ts";
+import { MOST_AT_A_TIME } from "../../src/services/accounts/password-checker.ts";
 import { ask, emptyPoll } from "../client.ts";
 import { type Data, fill } from "../data.ts";
 import { type Server, start } from "../programs.ts";

@@ -7,7 +7,7 @@ import {
   listDeletions,
   retryDeletion,
   showDeletion,
-} from "../../src/services/deletions.ts";
+} from "../../src/services/subscriptions/deletions.ts";
 import { readId } from "../terminal/numbers.ts";
 import { formatTime, layRecord, layTable, printResult } from "../terminal/output.ts";
 import { withApp, withUser } from "../with-app.ts";

@@ -1,7 +1,7 @@
 // `podkeep feed`: what lookups know of a user's feeds, and a lookup now.
 import type { Command } from "commander";
 import { maskFeedUrl } from "../../src/domain/readable-url.ts";
-import { type Feed, listFeeds } from "../../src/services/feed-lookups.ts";
+import { type Feed, listFeeds } from "../../src/services/subscriptions/feed-lookups.ts";
 import { nameOf } from "../terminal/changes.ts";
 import { readTypedFeed } from "../terminal/feed-url.ts";
 import { formatTime, layRecord, layTable, printResult, toDay } from "../terminal/output.ts";

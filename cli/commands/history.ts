@@ -1,7 +1,7 @@
 // `podkeep history`: what changed in a user's list, and who changed it.
 import type { Command } from "commander";
 import type { ChangedBy } from "../../src/domain/history.ts";
-import { listHistory } from "../../src/services/history.ts";
+import { listHistory } from "../../src/services/subscriptions/history.ts";
 import { describeWhat, nameOf, withoutPosition } from "../terminal/changes.ts";
 import { readPositive } from "../terminal/numbers.ts";
 import { formatTime, layTable, print, printResult, STDERR } from "../terminal/output.ts";

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { DomainError, reasonOf } from "../../src/errors.ts";
 import { plural } from "../../src/plural.ts";
 import { replaceFile } from "../../src/replace-file.ts";
-import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
+import { exportFeeds, importFeeds } from "../../src/services/subscriptions/imports.ts";
 import { readInput } from "../input-file.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { layFeeds, verbsOf } from "../terminal/imported-feeds.ts";

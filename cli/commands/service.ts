@@ -4,7 +4,7 @@ import { isCompiled } from "../../src/config/program.ts";
 import { ownPlace, type Place, SYSTEM_PLACE } from "../../src/config/service.ts";
 import { envNameOf, isSecret, settingNames } from "../../src/config/setting-list.ts";
 import { DomainError } from "../../src/errors.ts";
-import { hasUsers } from "../../src/services/users.ts";
+import { hasUsers } from "../../src/services/accounts/users.ts";
 import {
   describeStep,
   installSteps,

@@ -4,12 +4,12 @@ import type { Argument, Command, Option } from "commander";
 import { type App, openApp } from "../../src/app.ts";
 import type { Flags } from "../../src/config/settings.ts";
 import { printable } from "../../src/domain/printable.ts";
+import { listTokens } from "../../src/services/accounts/tokens.ts";
+import { listUsers } from "../../src/services/accounts/users.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { listDeletions } from "../../src/services/deletions.ts";
-import { listDevices } from "../../src/services/devices.ts";
-import { listSubscriptions } from "../../src/services/subscriptions.ts";
-import { listTokens } from "../../src/services/tokens.ts";
-import { listUsers } from "../../src/services/users.ts";
+import { listDevices } from "../../src/services/devices/devices.ts";
+import { listDeletions } from "../../src/services/subscriptions/deletions.ts";
+import { listSubscriptions } from "../../src/services/subscriptions/subscriptions.ts";
 import { loadSettings } from "../flags.ts";
 import { nameOf } from "./changes.ts";
 

@@ -1,6 +1,6 @@
 // The feeds of an import, by title and host: a feed URL may hold a secret.
 import { printable } from "../../src/domain/printable.ts";
-import type { ImportedFeed, ImportResult } from "../../src/services/imports.ts";
+import type { ImportedFeed, ImportResult } from "../../src/services/subscriptions/imports.ts";
 
 /** Words for what an import did, or would do. */
 export const verbsOf = (dry_run: boolean) =>

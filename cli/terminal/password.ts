@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { type Command, Option } from "commander";
 import { DomainError, isRefusal } from "../../src/errors.ts";
-import { generatePassphrase, requireGoodPassword } from "../../src/services/passwords.ts";
+import { generatePassphrase, requireGoodPassword } from "../../src/services/accounts/passwords.ts";
 import { readInput } from "../input-file.ts";
 import { ask } from "./question.ts";
 

@@ -306,7 +306,7 @@ export interface EpisodeActionTable {
   client: number | null;
 }
 
-/** Where a podcast's episodes go, if they are too many for the change that moves them (src/services/episode-moves.ts). */
+/** Where a podcast's episodes go, if they are too many for the change that moves them (src/services/listening/episode-moves.ts). */
 export interface EpisodeMoveTable {
   user_id: number;
   /** The same for all that one change moves; later changes have higher numbers. */
@@ -453,7 +453,7 @@ interface SyncActionTable {
   done_at: number;
 }
 
-/** An access or refresh token of the draft (src/services/login-tokens.ts). */
+/** An access or refresh token of the draft (src/services/accounts/login-tokens.ts). */
 interface LoginTokenTable {
   user_id: number;
   /** SHA-256 of the whole token, in hex. */

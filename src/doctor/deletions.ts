@@ -1,6 +1,6 @@
 // Deletions that are overdue or have failed.
 import type { App } from "../app.ts";
-import { listDeletions } from "../services/deletions.ts";
+import { listDeletions } from "../services/subscriptions/deletions.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 /** Milliseconds that a deletion may be overdue. */

@@ -1,7 +1,7 @@
 // Feeds that can't be read any more.
 import type { App } from "../app.ts";
 import { maskFeedUrl } from "../domain/readable-url.ts";
-import { listFailingFeeds } from "../services/feed-lookups.ts";
+import { listFailingFeeds } from "../services/subscriptions/feed-lookups.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 
 const MONTH = 30 * 24 * 60 * 60 * 1000;

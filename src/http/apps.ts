@@ -1,7 +1,7 @@
 // Apps: what those that speak the protocols of whole seconds do by habit, each with its source.
 import type { Context } from "hono";
 import { type Habits, NO_HABITS } from "../domain/habits.ts";
-import type { SyncApp } from "../services/clients.ts";
+import type { SyncApp } from "../services/devices/clients.ts";
 import type { HttpEnv } from "./env.ts";
 import { productOf } from "./user-agent.ts";
 

@@ -3,8 +3,8 @@ import { createMiddleware } from "hono/factory";
 import type { App } from "../app.ts";
 import { CLIENT, DOCTOR, writeClient } from "../domain/doctor-headers.ts";
 import { DomainError, isRefusal } from "../errors.ts";
+import { authenticate, type TokenActor } from "../services/accounts/tokens.ts";
 import { type Actor, requireWrite, type Scope } from "../services/actor.ts";
-import { authenticate, type TokenActor } from "../services/tokens.ts";
 import type { HttpEnv } from "./env.ts";
 import { attemptsOf, type Shared } from "./shared.ts";
 

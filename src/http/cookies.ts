@@ -1,7 +1,7 @@
 // Cookies: their options, and the names, reading and writing of those of sessions.
 import type { Context } from "hono";
 import { setCookie } from "hono/cookie";
-import type { Audience } from "../services/sessions.ts";
+import type { Audience } from "../services/accounts/sessions.ts";
 import type { HttpEnv } from "./env.ts";
 import type { Shared } from "./shared.ts";
 

@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import type { Logger } from "../log.ts";
 import type { Actor } from "../services/actor.ts";
-import type { Device } from "../services/devices.ts";
-import type { NoticedRemoval } from "../services/noticed-removals.ts";
+import type { Device } from "../services/devices/devices.ts";
+import type { NoticedRemoval } from "../services/subscriptions/noticed-removals.ts";
 
 /** What every page of a signed-in user shows around its content. */
 export interface Frame {

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
-import { createRefusalLog } from "../services/refusals.ts";
+import { createRefusalLog } from "../services/devices/refusals.ts";
 import type { HttpEnv } from "./env.ts";
 import { reasonWithoutSecrets } from "./request-log.ts";
 import { productOf } from "./user-agent.ts";

@@ -4,7 +4,7 @@ import { HTTPException } from "hono/http-exception";
 import { matchedRoutes } from "hono/route";
 import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
-import { findUserName } from "../services/users.ts";
+import { findUserName } from "../services/accounts/users.ts";
 import type { HttpEnv } from "./env.ts";
 import type { Forwarded } from "./forwarded.ts";
 

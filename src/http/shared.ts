@@ -1,6 +1,6 @@
 // What all protocols of a server share.
 import type { Context } from "hono";
-import type { Attempts } from "../services/password-checker.ts";
+import type { Attempts } from "../services/accounts/password-checker.ts";
 import type { HttpEnv } from "./env.ts";
 import type { Forwarded } from "./forwarded.ts";
 import type { Throttle } from "./throttle.ts";

@@ -2,9 +2,15 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { App } from "../app.ts";
 import { DomainError, isRefusal, unlessRefused } from "../errors.ts";
+import {
+  type Audience,
+  createSession,
+  endAppSession,
+  readSession,
+  type Session,
+} from "../services/accounts/sessions.ts";
+import { type SignedIn, signIn, signInByToken } from "../services/accounts/sign-in.ts";
 import { requireWrite } from "../services/actor.ts";
-import { type Audience, createSession, endAppSession, readSession, type Session } from "../services/sessions.ts";
-import { type SignedIn, signIn, signInByToken } from "../services/sign-in.ts";
 import { discardBody } from "./body.ts";
 import { deleteSessionCookie, readSessionCookies, writeSessionCookie } from "./cookies.ts";
 import type { HttpEnv } from "./env.ts";

@@ -2,9 +2,9 @@
 import { isLoopback, networkOf } from "../domain/networks.ts";
 import { readUserName } from "../domain/user-name.ts";
 import { DomainError, type Subject } from "../errors.ts";
+import { createKnownNetworks } from "../services/accounts/known-networks.ts";
+import type { Attempts } from "../services/accounts/password-checker.ts";
 import type { Context } from "../services/context.ts";
-import { createKnownNetworks } from "../services/known-networks.ts";
-import type { Attempts } from "../services/password-checker.ts";
 import { createWindows, type Windows } from "./failure-windows.ts";
 
 /** Milliseconds. */

@@ -4,7 +4,7 @@ import { networkInterfaces } from "node:os";
 import type { App } from "../app.ts";
 import type { Config } from "../config/settings.ts";
 import { networkList } from "../domain/networks.ts";
-import type { ChangeContext } from "../services/working-set.ts";
+import type { ChangeContext } from "../services/subscriptions/working-set.ts";
 import { type FetchOptions, fetchFeedHead } from "./fetch.ts";
 import type { LookupContext } from "./lookup.ts";
 

@@ -5,7 +5,7 @@ import { isSubscribed } from "../domain/history.ts";
 import { lookupKey } from "../domain/lookup-rules.ts";
 import { DomainError } from "../errors.ts";
 import type { Actor } from "../services/actor.ts";
-import { type Feed, listFeeds } from "../services/feed-lookups.ts";
+import { type Feed, listFeeds } from "../services/subscriptions/feed-lookups.ts";
 import { findLookups, insertFollowers, insertLookups } from "../store/feed-lookups.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";

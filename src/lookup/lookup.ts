@@ -15,8 +15,8 @@ import {
 } from "../domain/lookup-schedule.ts";
 import { readFeedTitle } from "../domain/title.ts";
 import type { Logger } from "../log.ts";
-import { findUserName } from "../services/users.ts";
-import type { ChangeContext } from "../services/working-set.ts";
+import { findUserName } from "../services/accounts/users.ts";
+import type { ChangeContext } from "../services/subscriptions/working-set.ts";
 import { deleteWalks, forgetFeed, postponeLookup, saveLookup } from "../store/feed-lookups.ts";
 import { filterInTurns } from "../turns.ts";
 import { findUnsought, saveFoundEpisodes } from "./episodes.ts";

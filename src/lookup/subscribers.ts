@@ -12,8 +12,8 @@ import {
 } from "../domain/lookup-rules.ts";
 import { unlessRefused } from "../errors.ts";
 import { actAsWorker } from "../services/actor.ts";
+import { type ChangeContext, loadWorkingSet, saveWorkingSet } from "../services/subscriptions/working-set.ts";
 import { transact } from "../services/transact.ts";
-import { type ChangeContext, loadWorkingSet, saveWorkingSet } from "../services/working-set.ts";
 import { findSubscribers, listFollowers } from "../store/feed-lookups.ts";
 import { listFeedsOf } from "../store/feeds.ts";
 

@@ -2,7 +2,7 @@
 import { isSubscribed } from "../domain/history.ts";
 import { lookupKey } from "../domain/lookup-rules.ts";
 import { FIRST_LOOKUPS_APART } from "../domain/lookup-schedule.ts";
-import { readUsers } from "../services/users.ts";
+import { readUsers } from "../services/accounts/users.ts";
 import {
   findLookups,
   insertFollowers,

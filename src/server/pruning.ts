@@ -3,11 +3,11 @@
 import type { App } from "../app.ts";
 import { messageOf } from "../errors.ts";
 import { repeat } from "../repeat.ts";
-import { pruneClients } from "../services/clients.ts";
-import { pruneHistory } from "../services/history.ts";
-import { pruneLoginTokens } from "../services/login-tokens.ts";
-import { prunePlays } from "../services/plays.ts";
-import { pruneSyncActions } from "../services/sync-actions.ts";
+import { pruneLoginTokens } from "../services/accounts/login-tokens.ts";
+import { pruneClients } from "../services/devices/clients.ts";
+import { prunePlays } from "../services/listening/plays.ts";
+import { pruneSyncActions } from "../services/openpodcast-draft/sync-actions.ts";
+import { pruneHistory } from "../services/subscriptions/history.ts";
 
 const HOUR = 60 * 60 * 1000;
 /** Not at the start, when the clock may be wrong. */

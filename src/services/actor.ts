@@ -1,8 +1,8 @@
 // Who does something: the user whose data it is, by which credential or command, and what that may do.
 import type { ChangedBy } from "../domain/history.ts";
 import { DomainError } from "../errors.ts";
+import { requireOpen, requireUser } from "./accounts/users.ts";
 import type { Context } from "./context.ts";
-import { requireOpen, requireUser } from "./users.ts";
 
 export type Scope = "read" | "write";
 

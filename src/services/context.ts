@@ -2,9 +2,9 @@
 import type { Clock, Ids } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
-import type { PasswordChecker } from "./password-checker.ts";
-import type { RemovalWatch } from "./removal-watch.ts";
-import type { SignedSession } from "./signed-sessions.ts";
+import type { PasswordChecker } from "./accounts/password-checker.ts";
+import type { SignedSession } from "./accounts/signed-sessions.ts";
+import type { RemovalWatch } from "./subscriptions/removal-watch.ts";
 
 /** How episodes are moved in parts. */
 export interface EpisodeMoving {

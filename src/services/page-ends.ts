@@ -13,8 +13,8 @@ import {
 } from "../store/page-ends.ts";
 import { lockUser } from "../store/users.ts";
 import type { Actor } from "./actor.ts";
-import type { ChangePosition } from "./change-feed.ts";
 import type { Context } from "./context.ts";
+import type { ChangePosition } from "./subscriptions/change-feed.ts";
 
 /** How long an end is remembered, in milliseconds: ten minutes, and one in which it need not be written again. */
 const KEPT = 11 * 60_000;

@@ -3,9 +3,9 @@ import type { DatabaseStatus } from "../db/database.ts";
 import { countLookups } from "../store/feed-lookups.ts";
 import { countDeletions, countLiveSubscriptions, oldestPending } from "../store/status.ts";
 import { nextTurn } from "../turns.ts";
+import { readUsers } from "./accounts/users.ts";
 import type { Context } from "./context.ts";
-import type { DeletionStatus } from "./deletions.ts";
-import { readUsers } from "./users.ts";
+import type { DeletionStatus } from "./subscriptions/deletions.ts";
 
 export interface Status extends DatabaseStatus {
   users: number;

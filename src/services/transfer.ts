@@ -9,7 +9,7 @@ import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
 import { beginCopy, endCopy, type Row, transfers } from "../store/transfer.ts";
 import { countUsers, findName } from "../store/users.ts";
-import { readUsers } from "./users.ts";
+import { readUsers } from "./accounts/users.ts";
 
 /** All rows of one user, by table, in the order of their keys. */
 type Belongings = Row[][];

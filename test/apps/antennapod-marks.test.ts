@@ -1,7 +1,7 @@
 // AntennaPod, which uploads each episode that it calls played, as of now, once it has asked for everything.
 import { expect, test } from "bun:test";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { forgetDevice } from "../../src/services/devices.ts";
+import { forgetDevice } from "../../src/services/devices/devices.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { addElsewhere, askAs, openAs, openForEach, played, server } from "./phone.ts";
 

@@ -1,8 +1,8 @@
 // AntennaPod, which skips a play that it is sent if it has something later to send of that episode, whatever that is:
 // EpisodeActionFilter.java, createUniqueLocalMostRecentPlayActions.
 import { expect, test } from "bun:test";
+import { issueToken } from "../../src/services/accounts/tokens.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { issueToken } from "../../src/services/tokens.ts";
 import { addElsewhere, askAs, EPISODE, FEED, openForEach, played, server } from "./phone.ts";
 
 // Another device is at second 42 of 600.

@@ -1,6 +1,6 @@
 // Each app's own requests: sign in, first sync, a change and a place both ways, sign out.
 import { expect, test } from "bun:test";
-import { listTokens, revokeToken } from "../../src/services/tokens.ts";
+import { listTokens, revokeToken } from "../../src/services/accounts/tokens.ts";
 import { signedIn } from "../http/browser.ts";
 import type { Answer } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";

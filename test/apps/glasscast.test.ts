@@ -1,7 +1,7 @@
 // GlassCast, which keeps no cookies, and names its device in paths of lists and in actions only.
 import { expect, test } from "bun:test";
+import { issueToken } from "../../src/services/accounts/tokens.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { issueToken } from "../../src/services/tokens.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { addElsewhere, askAs, FEED, openAs, openForEach, played, server } from "./phone.ts";
 

@@ -1,8 +1,8 @@
 // GNOME Podcasts, which signs in to Nextcloud with the password, and signs out.
 import { expect, test } from "bun:test";
+import { listTokens } from "../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../src/services/actor.ts";
-import { listDevices } from "../../src/services/devices.ts";
-import { listTokens } from "../../src/services/tokens.ts";
+import { listDevices } from "../../src/services/devices/devices.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { addElsewhere, FEED, listened, openAs, openForEach, PASSWORD, played, server } from "./phone.ts";
 

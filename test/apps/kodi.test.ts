@@ -1,7 +1,7 @@
 // Kodi's plugin.audio.podcasts 2.3.3, which knows the session by the cookie's name and writes Basic in base64url.
 import { expect, test } from "bun:test";
+import { setPassword } from "../../src/services/accounts/passwords.ts";
 import { actAsUser } from "../../src/services/actor.ts";
-import { setPassword } from "../../src/services/passwords.ts";
 import { addElsewhere, FEED, openAs, openForEach, server } from "./phone.ts";
 
 openForEach(addElsewhere);

@@ -1,7 +1,7 @@
 // Omarchy-Podcast, which asks for plays only once all that it played is uploaded.
 import { expect, test } from "bun:test";
+import { issueToken } from "../../src/services/accounts/tokens.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { issueToken } from "../../src/services/tokens.ts";
 import { addElsewhere, askAs, EPISODE, FEED, openForEach, played, server } from "./phone.ts";
 
 const EPISODES = "/api/2/episodes/ann.json";

@@ -1,8 +1,8 @@
 // Bugs that were reported against other servers of these protocols: podkeep has none of them. More of them are checks
 // (src/conformance/apps).
 import { expect, test } from "bun:test";
+import { setPassword } from "../../src/services/accounts/passwords.ts";
 import { actAsUser } from "../../src/services/actor.ts";
-import { setPassword } from "../../src/services/passwords.ts";
 import { ORIGIN } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { FEED, openAs, openForEach, PASSWORD, played, server } from "./phone.ts";

@@ -1,7 +1,7 @@
 // What the tests of apps share: a server with a user who has a password, and requests as an app sends them.
 import { afterEach, beforeEach, expect } from "bun:test";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { listPlays } from "../../src/services/play-list.ts";
+import { listPlays } from "../../src/services/listening/play-list.ts";
 import { type Answer, openTestApp, type TestApp } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { playOf } from "../support/play.ts";

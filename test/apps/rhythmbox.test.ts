@@ -1,7 +1,7 @@
 // Rhythmbox 3.5: it asks for episodes since the latest action that it received, and counts each play that reaches the end.
 import { expect, test } from "bun:test";
+import { issueToken } from "../../src/services/accounts/tokens.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { issueToken } from "../../src/services/tokens.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { addElsewhere, EPISODE, FEED, openAs, openForEach, played, server } from "./phone.ts";
 

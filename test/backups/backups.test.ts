@@ -19,7 +19,7 @@ import { createBackup, latestBackup, listAllBackups, pruneBackups, verifyBackup 
 import { isDue, makeBackup, scheduleBackups } from "../../src/backups/schedule.ts";
 import { messageOf } from "../../src/errors.ts";
 import { silentLogger } from "../../src/log.ts";
-import { deleteUser } from "../../src/services/user-deletion.ts";
+import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { until } from "../support/patience.ts";
 import { PROGRAM } from "../support/program.ts";

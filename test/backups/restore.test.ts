@@ -9,17 +9,21 @@ import { readConfig } from "../../src/config/settings.ts";
 import { MIGRATION_TABLE } from "../../src/db/migrations/migrate.ts";
 import { lockDirectory } from "../../src/db/sqlite/directory-lock.ts";
 import { DomainError } from "../../src/errors.ts";
+import { findLoginFlow, startLoginFlow } from "../../src/services/accounts/login-flow.ts";
+import { setPassword } from "../../src/services/accounts/passwords.ts";
+import { createSession, listSessions, readSession } from "../../src/services/accounts/sessions.ts";
+import { signIn } from "../../src/services/accounts/sign-in.ts";
+import { issueToken, listTokens, revokeToken } from "../../src/services/accounts/tokens.ts";
+import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
+import { createUser, listUsers, renameUser } from "../../src/services/accounts/users.ts";
 import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
-import { listSubscribedAt, readHistorySince, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
-import { listHistory } from "../../src/services/history.ts";
-import { findLoginFlow, startLoginFlow } from "../../src/services/login-flow.ts";
-import { listMassRemovals } from "../../src/services/noticed-removals.ts";
-import { setPassword } from "../../src/services/passwords.ts";
-import { createSession, listSessions, readSession } from "../../src/services/sessions.ts";
-import { signIn } from "../../src/services/sign-in.ts";
-import { issueToken, listTokens, revokeToken } from "../../src/services/tokens.ts";
-import { deleteUser } from "../../src/services/user-deletion.ts";
-import { createUser, listUsers, renameUser } from "../../src/services/users.ts";
+import {
+  listSubscribedAt,
+  readHistorySince,
+  restoreSubscriptions,
+} from "../../src/services/subscriptions/earlier-lists.ts";
+import { listHistory } from "../../src/services/subscriptions/history.ts";
+import { listMassRemovals } from "../../src/services/subscriptions/noticed-removals.ts";
 import { draftClient } from "../http/openpodcast-draft/client.ts";
 import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";

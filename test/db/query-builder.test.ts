@@ -1,7 +1,7 @@
 // The query builder of transactions, on both engines.
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Tx } from "../../src/db/statement.ts";
-import { listUsers } from "../../src/services/users.ts";
+import { listUsers } from "../../src/services/accounts/users.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { sharedPostgres } from "../support/database.ts";
 import { PATIENCE } from "../support/patience.ts";

@@ -55,7 +55,7 @@ class Memory {
     work(set);
     const changes = describeChanges(set);
     this.history.push(...changes);
-    // As services/working-set.ts saves it.
+    // As services/subscriptions/working-set.ts saves it.
     const gone = new Set(set.merged().map(({ id }) => id));
     const changed = set.changedSubscriptions().map(({ subscription }) => subscription);
     this.subscriptions = merged(this.subscriptions, changed, "id").filter(({ id }) => !gone.has(id));

@@ -5,7 +5,7 @@ import { inNormalForm } from "../../src/domain/normal-form.ts";
 import { wordsOf } from "../../src/domain/search-words.ts";
 import { readTitle } from "../../src/domain/title.ts";
 import { foldName } from "../../src/domain/user-name.ts";
-import { requireGoodPassword } from "../../src/services/passwords.ts";
+import { requireGoodPassword } from "../../src/services/accounts/passwords.ts";
 
 test("spellings of a text are one, with as many marks as a language has", () => {
   const unit = fc.constantFrom(

@@ -1,6 +1,6 @@
 // Access: every route of today's apps and of the page with every kind of credential (P8).
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { revokeToken } from "../../src/services/tokens.ts";
+import { revokeToken } from "../../src/services/accounts/tokens.ts";
 import { type Answer, START } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { routesOf } from "./routes.ts";

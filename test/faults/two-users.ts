@@ -2,12 +2,12 @@
 import { Database } from "bun:sqlite";
 import { readFileSync, writeFileSync } from "node:fs";
 import { type Table, tables } from "../../src/db/tables.ts";
+import { startLoginFlow } from "../../src/services/accounts/login-flow.ts";
+import { type Audience, createSession } from "../../src/services/accounts/sessions.ts";
+import { issueToken } from "../../src/services/accounts/tokens.ts";
 import { type Actor, actAsAdmin, type Scope } from "../../src/services/actor.ts";
 import type { Context } from "../../src/services/context.ts";
-import { saveDevice } from "../../src/services/devices.ts";
-import { startLoginFlow } from "../../src/services/login-flow.ts";
-import { type Audience, createSession } from "../../src/services/sessions.ts";
-import { issueToken } from "../../src/services/tokens.ts";
+import { saveDevice } from "../../src/services/devices/devices.ts";
 import { guidOf, openTestApp, type TestApp } from "../support/app.ts";
 import { databaseFile } from "../support/database.ts";
 

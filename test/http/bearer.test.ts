@@ -1,9 +1,9 @@
 // Bearer tokens: which are accepted, what the others get, and that users are isolated.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { CLIENT, DOCTOR } from "../../src/domain/doctor-headers.ts";
+import { issueToken, revokeToken } from "../../src/services/accounts/tokens.ts";
+import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { issueToken, revokeToken } from "../../src/services/tokens.ts";
-import { deleteUser } from "../../src/services/user-deletion.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
 const ROUTES: [string, string][] = [

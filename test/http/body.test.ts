@@ -4,7 +4,7 @@ import type { Server } from "bun";
 import { createMetricsEndpoint } from "../../src/http/metrics.ts";
 import { createLogger } from "../../src/log.ts";
 import { listen } from "../../src/server/listen.ts";
-import { revokeToken } from "../../src/services/tokens.ts";
+import { revokeToken } from "../../src/services/accounts/tokens.ts";
 import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { holdBody } from "../support/held-body.ts";

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createLogger } from "../../src/log.ts";
 import { listen } from "../../src/server/listen.ts";
-import { revokeToken } from "../../src/services/tokens.ts";
+import { revokeToken } from "../../src/services/accounts/tokens.ts";
 import { type Answer, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { ON_SQLITE } from "../support/database.ts";

@@ -1,7 +1,7 @@
 // Whichever way a change comes in, it is in the history, with who made it.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { actAsUser } from "../../src/services/actor.ts";
-import { listHistory } from "../../src/services/history.ts";
+import { listHistory } from "../../src/services/subscriptions/history.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { type Browser, signedIn } from "./browser.ts";

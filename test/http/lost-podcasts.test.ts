@@ -1,11 +1,11 @@
 // An app empties a list or merges podcasts; what apps of each protocol get when that is undone.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { decodeOpml, readOpml } from "../../src/domain/opml.ts";
+import { issueToken } from "../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../src/services/actor.ts";
-import { putBack, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
-import { importFeeds } from "../../src/services/imports.ts";
-import { listMassRemovals } from "../../src/services/noticed-removals.ts";
-import { issueToken } from "../../src/services/tokens.ts";
+import { putBack, restoreSubscriptions } from "../../src/services/subscriptions/earlier-lists.ts";
+import { importFeeds } from "../../src/services/subscriptions/imports.ts";
+import { listMassRemovals } from "../../src/services/subscriptions/noticed-removals.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 

@@ -1,8 +1,8 @@
 // What `podkeep device list` says of apps whose requests were refused.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { revokeToken } from "../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../src/services/actor.ts";
-import { listRefusals, listRefusalsOfAll } from "../../src/services/refusals.ts";
-import { revokeToken } from "../../src/services/tokens.ts";
+import { listRefusals, listRefusalsOfAll } from "../../src/services/devices/refusals.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { until } from "../support/patience.ts";

@@ -1,9 +1,9 @@
 // The request log: what it has, what it leaves out, and that it never has tokens, query strings or feed URLs.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createLogger, type Logger } from "../../src/log.ts";
+import { issueToken, revokeToken } from "../../src/services/accounts/tokens.ts";
+import { renameUser } from "../../src/services/accounts/users.ts";
 import { actAsUser } from "../../src/services/actor.ts";
-import { issueToken, revokeToken } from "../../src/services/tokens.ts";
-import { renameUser } from "../../src/services/users.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { holdBody } from "../support/held-body.ts";

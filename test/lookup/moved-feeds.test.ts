@@ -1,7 +1,7 @@
 // What lookups do when a feed has moved.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsWorker } from "../../src/services/actor.ts";
-import { listHistory } from "../../src/services/history.ts";
+import { listHistory } from "../../src/services/subscriptions/history.ts";
 import { guidOf } from "../support/app.ts";
 import { DAY, type Feeds, GUID, guidTag, MINUTE, newUrlTag, OTHER, openFeeds, rss, WEEK } from "./feeds.ts";
 

@@ -1,8 +1,8 @@
 // What lookups change, and what they leave alone.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
 import { actAsWorker } from "../../src/services/actor.ts";
-import { listFeeds } from "../../src/services/feed-lookups.ts";
-import { deleteUser } from "../../src/services/user-deletion.ts";
+import { listFeeds } from "../../src/services/subscriptions/feed-lookups.ts";
 import { guidOf, START, type TestUser } from "../support/app.ts";
 import { until } from "../support/patience.ts";
 import { type Feeds, GUID, guidTag, MINUTE, OTHER, openFeeds, rss, WEEK } from "./feeds.ts";

@@ -1,8 +1,8 @@
 // What the server knows of a user's earlier lists.
 import { actAsUser } from "../../src/services/actor.ts";
 import type { Context } from "../../src/services/context.ts";
-import { listSubscribedAt, putBack, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
-import { listHistory } from "../../src/services/history.ts";
+import { listSubscribedAt, putBack, restoreSubscriptions } from "../../src/services/subscriptions/earlier-lists.ts";
+import { listHistory } from "../../src/services/subscriptions/history.ts";
 import type { History } from "./world.ts";
 
 /** @param server whose app may be opened again */

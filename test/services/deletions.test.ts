@@ -1,7 +1,7 @@
 // Deletions as users meet them: pending, cancelled, done, and what remains.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsUser } from "../../src/services/actor.ts";
-import { listDeletions, retryDeletion } from "../../src/services/deletions.ts";
+import { listDeletions, retryDeletion } from "../../src/services/subscriptions/deletions.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { rejectionOf } from "../support/rejection.ts";
 

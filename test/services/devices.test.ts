@@ -2,11 +2,13 @@
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { appNamed } from "../../src/http/apps.ts";
+import { revokeApp } from "../../src/services/accounts/apps.ts";
+import { issueToken, revokeToken } from "../../src/services/accounts/tokens.ts";
+import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
 import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
-import { revokeApp } from "../../src/services/apps.ts";
-import { identifyClient, pruneClients } from "../../src/services/clients.ts";
-import { readFeedChanges } from "../../src/services/device-list.ts";
-import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
+import { identifyClient, pruneClients } from "../../src/services/devices/clients.ts";
+import { readFeedChanges } from "../../src/services/devices/device-list.ts";
+import { uploadFeedChanges } from "../../src/services/devices/device-uploads.ts";
 import {
   type DeviceType,
   forgetDevice,
@@ -15,10 +17,8 @@ import {
   noteSync,
   renameDevice,
   saveDevice,
-} from "../../src/services/devices.ts";
-import { uploadActions } from "../../src/services/episode-uploads.ts";
-import { issueToken, revokeToken } from "../../src/services/tokens.ts";
-import { deleteUser } from "../../src/services/user-deletion.ts";
+} from "../../src/services/devices/devices.ts";
+import { uploadActions } from "../../src/services/listening/episode-uploads.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { beforeWrites } from "../support/before-writes.ts";

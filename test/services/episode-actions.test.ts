@@ -4,15 +4,19 @@ import fc from "fast-check";
 import { type EpisodeAction, publishAction } from "../../src/domain/episode-actions.ts";
 import { appNamed } from "../../src/http/apps.ts";
 import { type Actor, actAsUser } from "../../src/services/actor.ts";
-import { type Client, identifyClient } from "../../src/services/clients.ts";
-import { readFeedChanges } from "../../src/services/device-list.ts";
-import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
-import { forgetDevice } from "../../src/services/devices.ts";
-import { restoreSubscriptions } from "../../src/services/earlier-lists.ts";
-import { readActions } from "../../src/services/episode-actions.ts";
-import { uploadActions } from "../../src/services/episode-uploads.ts";
-import { streamPlays } from "../../src/services/play-list.ts";
-import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
+import { type Client, identifyClient } from "../../src/services/devices/clients.ts";
+import { readFeedChanges } from "../../src/services/devices/device-list.ts";
+import { uploadFeedChanges } from "../../src/services/devices/device-uploads.ts";
+import { forgetDevice } from "../../src/services/devices/devices.ts";
+import { readActions } from "../../src/services/listening/episode-actions.ts";
+import { uploadActions } from "../../src/services/listening/episode-uploads.ts";
+import { streamPlays } from "../../src/services/listening/play-list.ts";
+import { restoreSubscriptions } from "../../src/services/subscriptions/earlier-lists.ts";
+import {
+  addSubscriptions,
+  patchSubscription,
+  requestDeletion,
+} from "../../src/services/subscriptions/subscriptions.ts";
 import { appOf } from "../domain/device-sync.ts";
 import { type EpisodeServer, examples, GPODDER_API, play, simulate, TOTAL, world } from "../domain/episode-sync.ts";
 import { LONG } from "../faults/rounds.ts";

@@ -3,17 +3,17 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { nothingFrom } from "../../src/domain/moving-in.ts";
 import { DomainError } from "../../src/errors.ts";
 import { appNamed } from "../../src/http/apps.ts";
+import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
 import { type Actor, actAsUser } from "../../src/services/actor.ts";
-import { type Client, identifyClient } from "../../src/services/clients.ts";
 import type { Context } from "../../src/services/context.ts";
-import { readFeedChanges } from "../../src/services/device-list.ts";
-import { uploadFeedChanges, uploadFeedList } from "../../src/services/device-uploads.ts";
-import { forgetDevice } from "../../src/services/devices.ts";
-import { putBack, restoreSubscriptions } from "../../src/services/earlier-lists.ts";
-import { exportFeeds, importFeeds } from "../../src/services/imports.ts";
-import { moveIn } from "../../src/services/moving-in.ts";
-import { listMassRemovals } from "../../src/services/noticed-removals.ts";
-import { deleteUser } from "../../src/services/user-deletion.ts";
+import { type Client, identifyClient } from "../../src/services/devices/clients.ts";
+import { readFeedChanges } from "../../src/services/devices/device-list.ts";
+import { uploadFeedChanges, uploadFeedList } from "../../src/services/devices/device-uploads.ts";
+import { forgetDevice } from "../../src/services/devices/devices.ts";
+import { putBack, restoreSubscriptions } from "../../src/services/subscriptions/earlier-lists.ts";
+import { exportFeeds, importFeeds } from "../../src/services/subscriptions/imports.ts";
+import { moveIn } from "../../src/services/subscriptions/moving-in.ts";
+import { listMassRemovals } from "../../src/services/subscriptions/noticed-removals.ts";
 import { play } from "../domain/episode-sync.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { beforeWrites } from "../support/before-writes.ts";
@@ -312,8 +312,8 @@ test.each([
   ["one in two parts of what is there already", TWO, TWO, READ],
 ])("what an app removes on another server, while it has no response to %s, stays removed", async (_, add, had, at) => {
   // A server of its own: uploads of a user wait for each other on one server only.
-  const second: typeof import("../../src/services/device-uploads.ts") = await import(
-    `../../src/services/device-uploads.ts${"?server=2"}`
+  const second: typeof import("../../src/services/devices/device-uploads.ts") = await import(
+    `../../src/services/devices/device-uploads.ts${"?server=2"}`
   );
   const user = await podkeep.user();
   const { actor, client } = deviceOf(user, "phone");

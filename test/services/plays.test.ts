@@ -5,16 +5,20 @@ import { createBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
 import type { EpisodeAction } from "../../src/domain/episode-actions.ts";
 import { appNamed } from "../../src/http/apps.ts";
+import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
 import { type Actor, actAsUser } from "../../src/services/actor.ts";
-import { type Client, identifyClient } from "../../src/services/clients.ts";
-import { readActions } from "../../src/services/episode-actions.ts";
-import { uploadActions } from "../../src/services/episode-uploads.ts";
-import { readEpisode } from "../../src/services/listening.ts";
-import { listPlays, type PlayEntry } from "../../src/services/play-list.ts";
-import { prunePlays } from "../../src/services/plays.ts";
-import { setPosition } from "../../src/services/positions.ts";
-import { addSubscriptions, patchSubscription, requestDeletion } from "../../src/services/subscriptions.ts";
-import { deleteUser } from "../../src/services/user-deletion.ts";
+import { type Client, identifyClient } from "../../src/services/devices/clients.ts";
+import { readActions } from "../../src/services/listening/episode-actions.ts";
+import { uploadActions } from "../../src/services/listening/episode-uploads.ts";
+import { readEpisode } from "../../src/services/listening/listening.ts";
+import { listPlays, type PlayEntry } from "../../src/services/listening/play-list.ts";
+import { prunePlays } from "../../src/services/listening/plays.ts";
+import { setPosition } from "../../src/services/listening/positions.ts";
+import {
+  addSubscriptions,
+  patchSubscription,
+  requestDeletion,
+} from "../../src/services/subscriptions/subscriptions.ts";
 import { play } from "../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { ON_SQLITE } from "../support/database.ts";

@@ -1,8 +1,8 @@
 // Counts over all users: others get turns of the event loop while they are read.
 
 import { expect, test } from "bun:test";
+import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
 import { readStatus } from "../../src/services/status.ts";
-import { deleteUser } from "../../src/services/user-deletion.ts";
 import { guidOf, openTestApp } from "../support/app.ts";
 import { countTurns } from "../support/turns.ts";
 

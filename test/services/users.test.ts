@@ -1,8 +1,8 @@
 // Users and their ids.
 import { expect, test } from "bun:test";
-import { revokeToken } from "../../src/services/tokens.ts";
-import { deleteUser } from "../../src/services/user-deletion.ts";
-import { createUser, findUserName, listUsers, renameUser } from "../../src/services/users.ts";
+import { revokeToken } from "../../src/services/accounts/tokens.ts";
+import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
+import { createUser, findUserName, listUsers, renameUser } from "../../src/services/accounts/users.ts";
 import { openTestApp } from "../support/app.ts";
 import { rejectionOf, settle } from "../support/rejection.ts";
 

@@ -1,5 +1,5 @@
 // Attempts to sign in that nothing limits.
-import type { Attempts } from "../../src/services/password-checker.ts";
+import type { Attempts } from "../../src/services/accounts/password-checker.ts";
 
 export const UNLIMITED: Attempts = {
   begin: async () => () => {},

@@ -1,7 +1,7 @@
 // Subscriptions that tests add by the service, without HTTP.
 import { actAsUser } from "../../src/services/actor.ts";
 import type { Context } from "../../src/services/context.ts";
-import { addSubscriptions } from "../../src/services/subscriptions.ts";
+import { addSubscriptions } from "../../src/services/subscriptions/subscriptions.ts";
 import { validFeed } from "./feed-url.ts";
 
 /** Subscribes a user to feeds. */

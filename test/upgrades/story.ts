@@ -1,10 +1,10 @@
 // The data of the recorded databases, and the requests whose responses are recorded.
 import { appNamed } from "../../src/http/apps.ts";
 import { actAsUser } from "../../src/services/actor.ts";
-import { identifyClient } from "../../src/services/clients.ts";
-import { readFeedChanges } from "../../src/services/device-list.ts";
-import { uploadFeedChanges } from "../../src/services/device-uploads.ts";
-import { uploadActions } from "../../src/services/episode-uploads.ts";
+import { identifyClient } from "../../src/services/devices/clients.ts";
+import { readFeedChanges } from "../../src/services/devices/device-list.ts";
+import { uploadFeedChanges } from "../../src/services/devices/device-uploads.ts";
+import { uploadActions } from "../../src/services/listening/episode-uploads.ts";
 import { play } from "../domain/episode-sync.ts";
 import type { Answer, TestApp, TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";

@@ -3,7 +3,7 @@ import type { Context, Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
-import { issueAppToken, revokeToken } from "../../services/tokens.ts";
+import { issueAppToken, revokeToken } from "../../services/accounts/tokens.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";

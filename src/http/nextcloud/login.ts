@@ -3,7 +3,7 @@ import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { parseJson } from "../../json.ts";
-import { claimLoginFlow, startLoginFlow } from "../../services/login-flow.ts";
+import { claimLoginFlow, startLoginFlow } from "../../services/accounts/login-flow.ts";
 import { dropBody, readBody } from "../body.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";

@@ -1,8 +1,8 @@
 // Routes of Nextcloud's gPodder Sync app.
 import type { Context, Hono } from "hono";
 import type { App } from "../../app.ts";
-import { type Client, identifyClient } from "../../services/clients.ts";
-import { deviceOfToken } from "../../services/devices.ts";
+import { type Client, identifyClient } from "../../services/devices/clients.ts";
+import { deviceOfToken } from "../../services/devices/devices.ts";
 import { appOfRequest } from "../apps.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";

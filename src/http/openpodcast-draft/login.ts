@@ -1,7 +1,7 @@
 // Routes to log in with name and password, and to refresh access tokens.
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { App } from "../../app.ts";
-import { type Login, logIn, refreshLogin } from "../../services/login-tokens.ts";
+import { type Login, logIn, refreshLogin } from "../../services/accounts/login-tokens.ts";
 import { refuseCrossSite } from "../cross-site.ts";
 import type { HttpEnv } from "../env.ts";
 import { requireJson } from "../json-body.ts";

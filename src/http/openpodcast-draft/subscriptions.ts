@@ -1,8 +1,8 @@
 // Routes of the draft that read subscriptions.
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { App } from "../../app.ts";
-import { authenticateLogin } from "../../services/login-tokens.ts";
-import { getEntity, listEntities } from "../../services/sync-entities.ts";
+import { authenticateLogin } from "../../services/accounts/login-tokens.ts";
+import { getEntity, listEntities } from "../../services/openpodcast-draft/sync-entities.ts";
 import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";

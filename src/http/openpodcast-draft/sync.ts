@@ -2,9 +2,9 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { App } from "../../app.ts";
-import { authenticateLogin } from "../../services/login-tokens.ts";
-import { type ActionResult, applyActions, type SentAction } from "../../services/sync-actions.ts";
-import { listSync } from "../../services/sync-entities.ts";
+import { authenticateLogin } from "../../services/accounts/login-tokens.ts";
+import { type ActionResult, applyActions, type SentAction } from "../../services/openpodcast-draft/sync-actions.ts";
+import { listSync } from "../../services/openpodcast-draft/sync-entities.ts";
 import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import { describeFaults } from "../errors.ts";

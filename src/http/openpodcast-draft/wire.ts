@@ -1,6 +1,6 @@
 // Writing what the draft has.
 import type { Context } from "hono";
-import type { ShownEntity } from "../../services/sync-entities.ts";
+import type { ShownEntity } from "../../services/openpodcast-draft/sync-entities.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";
 import type { Entity } from "./schemas.ts";

@@ -3,7 +3,7 @@ import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { positive } from "../../domain/positive.ts";
-import { type Deletion as DeletionRow, getDeletion } from "../../services/deletions.ts";
+import { type Deletion as DeletionRow, getDeletion } from "../../services/subscriptions/deletions.ts";
 import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import type { Shared } from "../shared.ts";

@@ -2,7 +2,12 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { addSubscriptions, getSubscription, patchSubscription, requestDeletion } from "../../services/subscriptions.ts";
+import {
+  addSubscriptions,
+  getSubscription,
+  patchSubscription,
+  requestDeletion,
+} from "../../services/subscriptions/subscriptions.ts";
 import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import { requireJson } from "../json-body.ts";

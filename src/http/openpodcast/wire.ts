@@ -2,8 +2,8 @@
 import { readFeedUrl } from "../../domain/feed-url.ts";
 import type { SubscriptionState } from "../../domain/subscription-state.ts";
 import { DomainError } from "../../errors.ts";
-import type { ChangePage } from "../../services/change-feed.ts";
-import type { NewSubscription } from "../../services/subscriptions.ts";
+import type { ChangePage } from "../../services/subscriptions/change-feed.ts";
+import type { NewSubscription } from "../../services/subscriptions/subscriptions.ts";
 import { mapInTurns } from "../../turns.ts";
 import { guid } from "./schemas/common.ts";
 import type {

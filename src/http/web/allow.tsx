@@ -3,7 +3,7 @@
 import type { Context, Hono } from "hono";
 import type { App } from "../../app.ts";
 import { isRefusal } from "../../errors.ts";
-import { approveLoginFlow, denyLoginFlow, findLoginFlow, type WaitingApp } from "../../services/login-flow.ts";
+import { approveLoginFlow, denyLoginFlow, findLoginFlow, type WaitingApp } from "../../services/accounts/login-flow.ts";
 import type { HttpEnv } from "../env.ts";
 import { AllowPage } from "./pages/allow.tsx";
 import { MessagePage } from "./pages/message.tsx";

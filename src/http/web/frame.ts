@@ -2,8 +2,8 @@
 import { createContext, useContext } from "hono/jsx";
 import type { App } from "../../app.ts";
 import type { Actor } from "../../services/actor.ts";
-import { listDevices } from "../../services/devices.ts";
-import { listMassRemovals } from "../../services/noticed-removals.ts";
+import { listDevices } from "../../services/devices/devices.ts";
+import { listMassRemovals } from "../../services/subscriptions/noticed-removals.ts";
 import type { Frame } from "../env.ts";
 
 /** Of a visitor who is not signed in: there is no menu. */

@@ -1,6 +1,6 @@
 // Changes of one app that belong together: a sync, or a few in a row.
 import { appOf, type ChangedBy, type HistoryPosition, isRemoval, type What } from "../../domain/history.ts";
-import type { HistoryEntry } from "../../services/history.ts";
+import type { HistoryEntry } from "../../services/subscriptions/history.ts";
 import { takeTurns } from "../../turns.ts";
 
 export interface ChangeGroup {

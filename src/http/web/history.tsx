@@ -9,11 +9,16 @@ import type { ChangedBy, HistoryPosition } from "../../domain/history.ts";
 import { DomainError, isRefusal } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
 import { type Actor, requireWrite } from "../../services/actor.ts";
-import { previewRestore, putBack, readHistorySince, restoreSubscriptions } from "../../services/earlier-lists.ts";
-import { findUnsubscribed, listChangers, listHistory } from "../../services/history.ts";
-import { keepRemovals } from "../../services/noticed-removals.ts";
-import { nameOf } from "../../services/podcasts.ts";
-import { findSubscription } from "../../services/subscriptions.ts";
+import {
+  previewRestore,
+  putBack,
+  readHistorySince,
+  restoreSubscriptions,
+} from "../../services/subscriptions/earlier-lists.ts";
+import { findUnsubscribed, listChangers, listHistory } from "../../services/subscriptions/history.ts";
+import { keepRemovals } from "../../services/subscriptions/noticed-removals.ts";
+import { nameOf } from "../../services/subscriptions/podcasts.ts";
+import { findSubscription } from "../../services/subscriptions/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
 import { waitInLine } from "../whole-lists.ts";
 import { readForm } from "./form.ts";

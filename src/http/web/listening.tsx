@@ -8,17 +8,17 @@ import { BYTE_ORDER_MARK, writeCsv, writeJson } from "../../domain/play-files.ts
 import { clockOf } from "../../domain/play-time.ts";
 import { Calendar } from "../../domain/zoned-days.ts";
 import { DomainError } from "../../errors.ts";
-import { listBegun, readEpisode } from "../../services/listening.ts";
-import { readYear, sumPlays } from "../../services/listening-hours.ts";
+import { listBegun, readEpisode } from "../../services/listening/listening.ts";
+import { readYear, sumPlays } from "../../services/listening/listening-hours.ts";
 import {
   listEpisodePlays,
   listPlayers,
   listPlays,
   type PlayPosition,
   streamWritten,
-} from "../../services/play-list.ts";
-import { findPodcastName } from "../../services/podcasts.ts";
-import { setPosition } from "../../services/positions.ts";
+} from "../../services/listening/play-list.ts";
+import { setPosition } from "../../services/listening/positions.ts";
+import { findPodcastName } from "../../services/subscriptions/podcasts.ts";
 import type { HttpEnv } from "../env.ts";
 import { download } from "../response-body.ts";
 import { readForm, readSearch } from "./form.ts";

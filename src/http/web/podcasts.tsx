@@ -7,17 +7,17 @@ import type { App } from "../../app.ts";
 import { readFeedUrl, reasonOfRefusal, takeTypedUrl } from "../../domain/feed-url.ts";
 import { decodeOpml, OpmlError, readOpmlInTurns } from "../../domain/opml.ts";
 import { positive } from "../../domain/positive.ts";
-import { listHistory } from "../../services/history.ts";
-import { exportFeeds, importFeeds } from "../../services/imports.ts";
-import { listPlays } from "../../services/play-list.ts";
-import { listPodcasts, nameOf, type Podcast, readAddition } from "../../services/podcasts.ts";
+import { listPlays } from "../../services/listening/play-list.ts";
+import { listHistory } from "../../services/subscriptions/history.ts";
+import { exportFeeds, importFeeds } from "../../services/subscriptions/imports.ts";
+import { listPodcasts, nameOf, type Podcast, readAddition } from "../../services/subscriptions/podcasts.ts";
 import {
   addSubscriptions,
   findSubscription,
   getSubscription,
   patchSubscription,
   subscribe,
-} from "../../services/subscriptions.ts";
+} from "../../services/subscriptions/subscriptions.ts";
 import type { HttpEnv } from "../env.ts";
 import { sendOpml } from "../opml.ts";
 import type { Shared } from "../shared.ts";

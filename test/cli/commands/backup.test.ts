@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import type { Finding } from "../../../src/doctor/finding.ts";
-import { createUser } from "../../../src/services/users.ts";
+import { createUser } from "../../../src/services/accounts/users.ts";
 import { addFeeds } from "../../support/feeds.ts";
 import { until } from "../../support/patience.ts";
 import { openProgram, PROGRAM } from "../../support/program.ts";

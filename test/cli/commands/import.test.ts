@@ -8,7 +8,7 @@ import { type App, openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import { APPLICATION_ID } from "../../../src/db/sqlite/file.ts";
 import { readMovingFile } from "../../../src/moving/file.ts";
-import { createUser, listUsers } from "../../../src/services/users.ts";
+import { createUser, listUsers } from "../../../src/services/accounts/users.ts";
 import { type Version, writeAntennaPod } from "../../support/antennapod.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 import { signInAt } from "../../support/page-session.ts";

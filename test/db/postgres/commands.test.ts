@@ -9,7 +9,7 @@ import { readConfig } from "../../../src/config/settings.ts";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
 import { MIGRATION_LOCK } from "../../../src/db/postgres/upgrade.ts";
 import { compareClocks } from "../../../src/doctor/clock.ts";
-import { createUser, listUsers } from "../../../src/services/users.ts";
+import { createUser, listUsers } from "../../../src/services/accounts/users.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
 import { addFeeds } from "../../support/feeds.ts";
 import { PATIENCE, until } from "../../support/patience.ts";

@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { tables } from "../../../src/db/tables.ts";
-import { deleteUser } from "../../../src/services/user-deletion.ts";
+import { deleteUser } from "../../../src/services/accounts/user-deletion.ts";
 import { draftClient } from "../../http/openpodcast-draft/client.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { sharedPostgres } from "../../support/database.ts";

@@ -8,7 +8,7 @@ import { migrateDatabase, openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
 import type { DirectoryUse } from "../../../src/db/sqlite/directory-lock.ts";
-import { createUser, listUsers } from "../../../src/services/users.ts";
+import { createUser, listUsers } from "../../../src/services/accounts/users.ts";
 import { anyUser } from "../../../src/store/users.ts";
 import { addFeeds } from "../../support/feeds.ts";
 import { rejectionOf } from "../../support/rejection.ts";

@@ -19,7 +19,7 @@ import { createBackup } from "../../../src/backups/backups.ts";
 import { restoreBackup } from "../../../src/backups/restore.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { readConfig } from "../../../src/config/settings.ts";
-import { createUser, listUsers } from "../../../src/services/users.ts";
+import { createUser, listUsers } from "../../../src/services/accounts/users.ts";
 import { rejectionOf, settle } from "../../support/rejection.ts";
 
 let folder: string;

@@ -1,7 +1,7 @@
 // The gPodder API as its apps use it.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsAdmin, actAsUser } from "../../../src/services/actor.ts";
-import { renameDevice } from "../../../src/services/devices.ts";
+import { renameDevice } from "../../../src/services/devices/devices.ts";
 import { type Answer, ORIGIN, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 
@@ -615,7 +615,7 @@ test("a user whose name ends like a file signs in and syncs", async () => {
 });
 
 test("a token that may only read gets 403 for uploads, and reads", async () => {
-  const { issueToken } = await import("../../../src/services/tokens.ts");
+  const { issueToken } = await import("../../../src/services/accounts/tokens.ts");
   const actor = await actAsAdmin(server.app, "ann", "test");
   const { token } = await issueToken(server.app, actor, { label: "reader", scope: "read", expires_at: null });
   const app = appOf("AntennaPod/3", basic(token));

@@ -4,11 +4,11 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test
 import { join } from "node:path";
 import { createBackup } from "../../../src/backups/backups.ts";
 import { restoreBackup } from "../../../src/backups/restore.ts";
+import { revokeToken } from "../../../src/services/accounts/tokens.ts";
 import { actAsAdmin, actAsUser } from "../../../src/services/actor.ts";
-import { forgetDevice } from "../../../src/services/devices.ts";
-import { restoreSubscriptions } from "../../../src/services/earlier-lists.ts";
-import { pruneHistory } from "../../../src/services/history.ts";
-import { revokeToken } from "../../../src/services/tokens.ts";
+import { forgetDevice } from "../../../src/services/devices/devices.ts";
+import { restoreSubscriptions } from "../../../src/services/subscriptions/earlier-lists.ts";
+import { pruneHistory } from "../../../src/services/subscriptions/history.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { ON_SQLITE } from "../../support/database.ts";
 import { PATIENCE } from "../../support/patience.ts";

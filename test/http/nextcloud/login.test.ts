@@ -1,13 +1,13 @@
 // Nextcloud's login flow: an app gets a token when its user has allowed it on the web page.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { connectApp, openConnectLink } from "../../../src/services/accounts/connect-links.ts";
+import { approveLoginFlow, startLoginFlow } from "../../../src/services/accounts/login-flow.ts";
+import { setPassword } from "../../../src/services/accounts/passwords.ts";
+import { signOutEverywhere } from "../../../src/services/accounts/sessions.ts";
+import { listTokens, revokeToken } from "../../../src/services/accounts/tokens.ts";
+import { deleteUser } from "../../../src/services/accounts/user-deletion.ts";
 import { actAsAdmin } from "../../../src/services/actor.ts";
-import { connectApp, openConnectLink } from "../../../src/services/connect-links.ts";
-import { listDevices } from "../../../src/services/devices.ts";
-import { approveLoginFlow, startLoginFlow } from "../../../src/services/login-flow.ts";
-import { setPassword } from "../../../src/services/passwords.ts";
-import { signOutEverywhere } from "../../../src/services/sessions.ts";
-import { listTokens, revokeToken } from "../../../src/services/tokens.ts";
-import { deleteUser } from "../../../src/services/user-deletion.ts";
+import { listDevices } from "../../../src/services/devices/devices.ts";
 import { ORIGIN, openTestApp, type TestApp } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 import { rejectionOf } from "../../support/rejection.ts";

@@ -1,8 +1,8 @@
 // Logging in to the draft: access tokens, refresh tokens that rotate, and their end.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { listApps, revokeApp } from "../../../src/services/accounts/apps.ts";
+import { pruneLoginTokens } from "../../../src/services/accounts/login-tokens.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
-import { listApps, revokeApp } from "../../../src/services/apps.ts";
-import { pruneLoginTokens } from "../../../src/services/login-tokens.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { DRAFT } from "./client.ts";
 

@@ -283,7 +283,7 @@ describe("an action_id that comes again", () => {
   });
 
   test("is forgotten after 30 days", async () => {
-    const { pruneSyncActions } = await import("../../../src/services/sync-actions.ts");
+    const { pruneSyncActions } = await import("../../../src/services/openpodcast-draft/sync-actions.ts");
     const subscribe = action("subscribe", now(), { feed_url: FEED });
     const [{ data }] = await phone.send(subscribe);
     await user.request("PATCH", `/subscriptions/${data.guid}`, { is_subscribed: false });

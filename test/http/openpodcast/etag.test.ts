@@ -1,7 +1,7 @@
 // Conditional requests: a poll without changes is 304, and a change never is.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { actAsUser } from "../../../src/services/actor.ts";
-import { retryDeletion } from "../../../src/services/deletions.ts";
+import { retryDeletion } from "../../../src/services/subscriptions/deletions.ts";
 import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 
 let server: TestApp;

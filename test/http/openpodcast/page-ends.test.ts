@@ -1,9 +1,9 @@
 // Walks by page number while other apps write: none misses a change.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHttp, type Http } from "../../../src/http/server.ts";
+import { deleteUser } from "../../../src/services/accounts/user-deletion.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { findPageEnd, savePageEnd } from "../../../src/services/page-ends.ts";
-import { deleteUser } from "../../../src/services/user-deletion.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 
 let server: TestApp;

@@ -1,6 +1,6 @@
 // The routes of subscriptions: fields, statuses and the published texts.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { deleteUser } from "../../../src/services/user-deletion.ts";
+import { deleteUser } from "../../../src/services/accounts/user-deletion.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 
 const FEED = "https://podnews.net/rss";

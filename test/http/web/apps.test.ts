@@ -1,9 +1,9 @@
 // Apps on the page: list, revoke, connect by typing or by a code.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { createSession, listSessions } from "../../../src/services/accounts/sessions.ts";
+import { issueToken } from "../../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
-import { saveDevice } from "../../../src/services/devices.ts";
-import { createSession, listSessions } from "../../../src/services/sessions.ts";
-import { issueToken } from "../../../src/services/tokens.ts";
+import { saveDevice } from "../../../src/services/devices/devices.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { type Browser, openBrowser, signedIn } from "../browser.ts";
 

@@ -1,8 +1,8 @@
 // Errors on the page: a session that has ended, a database that can't be written, a form that is sent twice.
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { tables } from "../../../src/db/tables.ts";
+import { issueToken } from "../../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
-import { issueToken } from "../../../src/services/tokens.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 import { databaseFile, lockFile, ON_SQLITE } from "../../support/database.ts";

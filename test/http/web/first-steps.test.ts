@@ -1,11 +1,11 @@
 // Making the first user by the setup link, and choosing a password by a link.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { openApp } from "../../../src/app.ts";
+import { createPasswordLink } from "../../../src/services/accounts/password-links.ts";
+import { setPassword } from "../../../src/services/accounts/passwords.ts";
+import { prepareSetup } from "../../../src/services/accounts/setup.ts";
+import { createUser, listUsers } from "../../../src/services/accounts/users.ts";
 import { actAsAdmin } from "../../../src/services/actor.ts";
-import { createPasswordLink } from "../../../src/services/password-links.ts";
-import { setPassword } from "../../../src/services/passwords.ts";
-import { prepareSetup } from "../../../src/services/setup.ts";
-import { createUser, listUsers } from "../../../src/services/users.ts";
 import { openTestApp, type TestApp } from "../../support/app.ts";
 import { openBrowser, signedIn } from "../browser.ts";
 

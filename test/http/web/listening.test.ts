@@ -1,12 +1,12 @@
 // Listening on the page: continue, history, one episode, hours of a year, files.
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { appNamed } from "../../../src/http/apps.ts";
+import { issueToken } from "../../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
-import { identifyClient } from "../../../src/services/clients.ts";
-import { readActions } from "../../../src/services/episode-actions.ts";
-import { uploadActions } from "../../../src/services/episode-uploads.ts";
-import { listPlays } from "../../../src/services/play-list.ts";
-import { issueToken } from "../../../src/services/tokens.ts";
+import { identifyClient } from "../../../src/services/devices/clients.ts";
+import { readActions } from "../../../src/services/listening/episode-actions.ts";
+import { uploadActions } from "../../../src/services/listening/episode-uploads.ts";
+import { listPlays } from "../../../src/services/listening/play-list.ts";
 import { saveFound } from "../../../src/store/episodes.ts";
 import { play } from "../../domain/episode-sync.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";

@@ -1,8 +1,8 @@
 // Signing in to the page, and what protects its forms.
 import { afterEach, beforeEach, expect, spyOn, test } from "bun:test";
+import { revokeToken } from "../../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
-import { importFeeds } from "../../../src/services/imports.ts";
-import { revokeToken } from "../../../src/services/tokens.ts";
+import { importFeeds } from "../../../src/services/subscriptions/imports.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { openBrowser, signedIn } from "../browser.ts";
 

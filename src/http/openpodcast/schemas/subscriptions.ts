@@ -3,7 +3,7 @@ import { z } from "zod";
 import { parseDateTime } from "../../../domain/date-time.ts";
 import { positive } from "../../../domain/positive.ts";
 import { once } from "../../../once.ts";
-import type { ChangePosition } from "../../../services/change-feed.ts";
+import type { ChangePosition } from "../../../services/subscriptions/change-feed.ts";
 import { listOf } from "../../limits.ts";
 import { parameter } from "../../parameter.ts";
 import { date_time, feed_url, guid } from "./common.ts";

@@ -1,6 +1,6 @@
 // Allowing an app that started a login flow.
 /** @jsxImportSource hono/jsx */
-import type { WaitingApp } from "../../../services/login-flow.ts";
+import type { WaitingApp } from "../../../services/accounts/login-flow.ts";
 import { useFrame } from "../frame.ts";
 import { ActionButton, Layout, LinkLine, NeedsPassword } from "../layout.tsx";
 import { texts } from "../texts.ts";

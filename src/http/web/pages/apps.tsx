@@ -1,8 +1,8 @@
 // The list of apps; renaming and revoking one.
 /** @jsxImportSource hono/jsx */
-import type { ConnectedApp } from "../../../services/apps.ts";
-import type { Device } from "../../../services/devices.ts";
-import type { PageSession } from "../../../services/sessions.ts";
+import type { ConnectedApp } from "../../../services/accounts/apps.ts";
+import type { PageSession } from "../../../services/accounts/sessions.ts";
+import type { Device } from "../../../services/devices/devices.ts";
 import { fieldWith, Problem, Submit, UserForm, useTyped } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
 import { ActionButton, ButtonLink, Layout, Named, NeedsPassword, Notice, Time } from "../layout.tsx";

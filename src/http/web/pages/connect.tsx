@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import { raw } from "hono/html";
 import { renderSVG } from "uqr";
-import type { ConnectValues } from "../../../services/connect-links.ts";
+import type { ConnectValues } from "../../../services/accounts/connect-links.ts";
 import { type AppKind, hasLogin, isForComputers, stepsOf } from "../connect-steps.ts";
 import { Field, Submit, UserForm, useTyped } from "../fields.tsx";
 import { ButtonLink, Copyable, Layout, LinkLine } from "../layout.tsx";

@@ -1,6 +1,6 @@
 // Making the first user, and choosing a password by a link.
 /** @jsxImportSource hono/jsx */
-import type { PasswordLink } from "../../../services/password-links.ts";
+import type { PasswordLink } from "../../../services/accounts/password-links.ts";
 import { Field, fieldWith, NewPassword, Problem, Submit, UserNameOf, VERBATIM } from "../fields.tsx";
 import { Layout } from "../layout.tsx";
 import { texts } from "../texts.ts";

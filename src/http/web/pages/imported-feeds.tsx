@@ -1,6 +1,6 @@
 // Feeds of a file, by title and host: a feed URL may hold a secret.
 /** @jsxImportSource hono/jsx */
-import type { ImportedFeed } from "../../../services/imports.ts";
+import type { ImportedFeed } from "../../../services/subscriptions/imports.ts";
 import { texts } from "../texts.ts";
 
 /** Feeds that are named. */

@@ -1,7 +1,7 @@
 // The form that filters the history of listening.
 /** @jsxImportSource hono/jsx */
-import type { PlayEntry } from "../../../services/play-list.ts";
-import { nameOf } from "../../../services/podcasts.ts";
+import type { PlayEntry } from "../../../services/listening/play-list.ts";
+import { nameOf } from "../../../services/subscriptions/podcasts.ts";
 import { Choice } from "../fields.tsx";
 import { texts } from "../texts.ts";
 

@@ -1,6 +1,6 @@
 // Hours of a year, by month and by podcast.
 /** @jsxImportSource hono/jsx */
-import type { Year } from "../../../services/listening-hours.ts";
+import type { Year } from "../../../services/listening/listening-hours.ts";
 import { texts } from "../texts.ts";
 import { Bar, historyPath, ListeningLayout } from "./listening.tsx";
 

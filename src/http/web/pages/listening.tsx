@@ -3,9 +3,14 @@
 import type { Child } from "hono/jsx";
 import type { ChangedBy } from "../../../domain/history.ts";
 import { clockOf } from "../../../domain/play-time.ts";
-import { type BegunEpisode, type EpisodePlace, episodeName, type NamedEpisode } from "../../../services/listening.ts";
-import type { PlayEntry, PlayPosition } from "../../../services/play-list.ts";
-import { nameOf } from "../../../services/podcasts.ts";
+import {
+  type BegunEpisode,
+  type EpisodePlace,
+  episodeName,
+  type NamedEpisode,
+} from "../../../services/listening/listening.ts";
+import type { PlayEntry, PlayPosition } from "../../../services/listening/play-list.ts";
+import { nameOf } from "../../../services/subscriptions/podcasts.ts";
 import { assets } from "../assets.ts";
 import { useFrame } from "../frame.ts";
 import { ActorName, ButtonLink, choicesOf, Layout, LinkLine, Time, type Which } from "../layout.tsx";

@@ -1,7 +1,7 @@
 // Rows in the list of podcasts.
 /** @jsxImportSource hono/jsx */
 import { hostOf } from "../../../domain/readable-url.ts";
-import { nameOf, type Podcast } from "../../../services/podcasts.ts";
+import { nameOf, type Podcast } from "../../../services/subscriptions/podcasts.ts";
 import { HUES } from "../assets.ts";
 import { ActionButton, NOTICE } from "../layout.tsx";
 import { texts } from "../texts.ts";

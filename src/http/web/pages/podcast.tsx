@@ -2,9 +2,9 @@
 /** @jsxImportSource hono/jsx */
 import type { ChangedBy } from "../../../domain/history.ts";
 import { hostOf } from "../../../domain/readable-url.ts";
-import type { HistoryEntry } from "../../../services/history.ts";
-import type { PlayEntry } from "../../../services/play-list.ts";
-import { nameOf, type Podcast } from "../../../services/podcasts.ts";
+import type { PlayEntry } from "../../../services/listening/play-list.ts";
+import type { HistoryEntry } from "../../../services/subscriptions/history.ts";
+import { nameOf, type Podcast } from "../../../services/subscriptions/podcasts.ts";
 import { useFrame } from "../frame.ts";
 import { ActionButton, ActorName, Copyable, Layout, LinkLine, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";

@@ -1,7 +1,12 @@
 // The list of podcasts, adding one, import and export.
 /** @jsxImportSource hono/jsx */
-import type { ImportResult } from "../../../services/imports.ts";
-import { type Podcast, type PodcastPage, type PodcastQuery, sortPodcasts } from "../../../services/podcasts.ts";
+import type { ImportResult } from "../../../services/subscriptions/imports.ts";
+import {
+  type Podcast,
+  type PodcastPage,
+  type PodcastQuery,
+  sortPodcasts,
+} from "../../../services/subscriptions/podcasts.ts";
 import { Field, fieldWith, Problem, Submit, UserForm, useTyped, VERBATIM } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
 import { ButtonLink, Layout, LinkLine, Notice } from "../layout.tsx";

@@ -1,7 +1,7 @@
 // Which devices are in sync, and which are silent.
 /** @jsxImportSource hono/jsx */
 import { isSilent } from "../../../domain/silence.ts";
-import type { Device } from "../../../services/devices.ts";
+import type { Device } from "../../../services/devices/devices.ts";
 import { useFrame } from "../frame.ts";
 import { Time } from "../layout.tsx";
 import { texts } from "../texts.ts";

@@ -1,0 +1,141 @@
+// Plays: keeping what was listened to.
+import type { Arrival } from "../../domain/episode-actions.ts";
+import type { Arrived } from "../../domain/episode-set.ts";
+import { NO_HABITS } from "../../domain/habits.ts";
+import { goesOn, keepPlay, MOST_AT_ONCE, mayMeet, type Play, type PlayReport, playsIn } from "../../domain/plays.ts";
+import { findFirstPlay, findLastPlay, findPlay } from "../../store/listening-hours.ts";
+import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../../store/plays.ts";
+import { streamUserIds } from "../accounts/users.ts";
+import { writeActor } from "../actor.ts";
+import type { Context } from "../context.ts";
+import type { Client } from "../devices/clients.ts";
+import { endOfPruning } from "../subscriptions/history.ts";
+import type { UserTx } from "../transact.ts";
+
+/** Keeps the plays among actions: those that lose against a later one too. */
+export async function keepPlays(
+  user: UserTx,
+  client: Client | null,
+  arrived: Arrived[],
+  arrival: Pick<Arrival, "now" | "client">,
+  { clock, config }: Pick<Context, "clock" | "config">,
+): Promise<void> {
+  const keptAt = config.plays_keep === undefined ? clock.now() : await readCalmTime(user, clock.now());
+  const about = { client: arrival.client ?? 0, now: arrival.now, oldest: oldestKept(config, keptAt) };
+  const reports = playsIn(arrived, about, client?.habits ?? NO_HABITS);
+  if (reports.length > 0) await saveReports(user, reports);
+}
+
+/** When the oldest play ended that is kept. */
+export const oldestKept = ({ plays_keep }: Context["config"], now: number): number =>
+  plays_keep === undefined ? Number.NEGATIVE_INFINITY : now - plays_keep;
+
+/** The time of the user's latest play, if it is earlier: a clock that is years ahead for an hour must lose no play. */
+async function readCalmTime({ tx, user_id }: UserTx, now: number): Promise<number> {
+  const [last] = await findLastPlay(tx, { user_id });
+  return Math.min(now, last?.begun_at ?? now);
+}
+
+type Asking = ReturnType<typeof playsIn>[number];
+
+/** Makes those plays longer that reports go on with, as far as the stored actions say so. @returns the other reports */
+async function extend({ tx, user_id }: UserTx, reports: Asking[]): Promise<Asking[]> {
+  const going = reports.filter(goesOn);
+  if (going.length === 0) return reports;
+  const times = new Map<number, number>();
+  for (const { episode } of reports) times.set(episode, (times.get(episode) ?? 0) + 1);
+  const rows = going
+    .filter(({ episode }) => times.get(episode) === 1)
+    .map(({ episode, client, at, position, total, latest }) => {
+      const [from, from_position] = [latest?.ended_at ?? 0, latest?.position ?? null];
+      return { episode, client, from, from_position, ended_at: at, position, total };
+    });
+  const extended = new Set((await extendPlays(tx, { user_id }, rows)).map(({ episode }) => episode));
+  return extended.size === 0 ? reports : reports.filter(({ episode }) => !extended.has(episode));
+}
+
+type Row = Awaited<ReturnType<typeof findPlays>>[number];
+
+type Time = Pick<PlayReport, "episode" | "client" | "at">;
+
+/**
+ * Reads the plays that keepPlay() needs for reports of one client.
+ * @returns by episode, in the order of arrival
+ */
+async function readPlays({ tx, user_id }: UserTx, reports: Time[]): Promise<Map<number, Row[]>> {
+  const asked = new Map(reports.map(({ episode, client, at }) => [`${episode} ${at}`, { episode, client, at }]));
+  const latest = await findPlays(tx, { user_id }, [...asked.values()]);
+  // A play that began as a report was made hides the one that ended with it.
+  const hiding = latest.flatMap(({ episode, begun_at }) => asked.get(`${episode} ${begun_at}`) ?? []);
+  const before = [...new Set(hiding)].map((one) => ({ ...one, at: one.at - 1 }));
+  const hidden = before.length > 0 ? await findPlays(tx, { user_id }, before) : [];
+  const plays = new Map([...hidden, ...latest].map((play) => [play.id, play]));
+  return Map.groupBy(
+    [...plays.values()].sort((a, b) => a.id - b.id),
+    ({ episode }) => episode,
+  );
+}
+
+async function saveReports(user: UserTx, all: Asking[]): Promise<void> {
+  const { tx, user_id } = user;
+  const reports = await extend(user, all);
+  if (reports.length === 0) return;
+  const plays = await readPlays(
+    user,
+    reports.filter((report) => !report.isNew && mayMeet(report)),
+  );
+  const changed = new Map<number, Row>();
+  const actor = writeActor(user.actor);
+  for (const report of reports) {
+    const own = plays.get(report.episode) ?? [];
+    const kept = keepPlay(own, report, user.nextPlay);
+    if (!kept) continue;
+    const shorter = own.find(({ id }) => id === kept.id);
+    const row: Row = shorter ? { ...shorter, ...kept } : { arrived_at: user.clock(), ...actor, ...kept };
+    changed.set(row.id, row);
+    plays.set(report.episode, [...own.filter(({ id }) => id !== row.id), row]);
+  }
+  await savePlays(tx, { user_id }, [...changed.values()]);
+}
+
+/** Of plays that a client has as they were kept elsewhere, finds those that are not here, and not too many. */
+export async function findNewPlays<Copied extends Omit<Play, "id">>(user: UserTx, plays: Copied[]): Promise<Copied[]> {
+  const times = plays.map(({ episode, client, begun_at }) => ({ episode, client, at: begun_at }));
+  const known = new Map<number, Omit<Play, "id">[]>(await readPlays(user, times));
+  return plays.filter((play) => {
+    const own = known.get(play.episode) ?? [];
+    const begun = own.filter(({ begun_at }) => begun_at === play.begun_at);
+    const isMissing = !begun.some(({ ended_at, position }) => ended_at === play.ended_at && position === play.position);
+    if (isMissing) known.set(play.episode, [...own, play]);
+    return isMissing && begun.length < MOST_AT_ONCE;
+  });
+}
+
+/** Keeps plays as they are. */
+export async function copyPlays({ tx, user_id, actor, clock, nextPlay }: UserTx, plays: Omit<Play, "id">[]) {
+  const rows = plays.map((play) => ({ ...play, id: nextPlay(), arrived_at: clock(), ...writeActor(actor) }));
+  await savePlays(tx, { user_id }, rows);
+}
+
+/** Plays that are deleted in one transaction. */
+const PRUNE_BATCH = 1000;
+
+/** Deletes the oldest week of the plays that are older than PODKEEP_PLAYS_KEEP. @returns how many */
+export async function prunePlays(context: Context, signal?: AbortSignal): Promise<number> {
+  const { database, clock, config } = context;
+  if (config.plays_keep === undefined) return 0;
+  const old = clock.now() - config.plays_keep;
+  let pruned = 0;
+  for await (const user_id of streamUserIds(context, signal)) {
+    const [oldest] = await database.read((tx) => findFirstPlay(tx, { user_id }));
+    const before = endOfPruning(old, oldest?.begun_at ?? null);
+    for (let count = PRUNE_BATCH; count === PRUNE_BATCH && !signal?.aborted; pruned += count) {
+      const oldest = { user_id, from: Number.MIN_SAFE_INTEGER, from_id: 0, to: before, to_id: 0, skip: PRUNE_BATCH };
+      const [next] = await database.read((tx) => findPlay(tx, oldest));
+      const end = next ? { to: next.begun_at, to_id: next.id } : { to: before, to_id: 0 };
+      const deleted = await database.write((tx) => pruneRows(tx, { user_id, ...end }), user_id);
+      count = deleted.length;
+    }
+  }
+  return pruned;
+}

@@ -1,0 +1,166 @@
+// A user's history: what changed, and by whom (P10).
+import { timeForChanges } from "../../clock.ts";
+import type { HistoryTable } from "../../db/schema.ts";
+import type { Tx } from "../../db/statement.ts";
+import { type Change, type ChangedBy, type HistoryPosition, readChangedBy } from "../../domain/history.ts";
+import {
+  firstChangeAfter,
+  HISTORY_END,
+  type HistorySpan,
+  historyPosition,
+  lastToPrune,
+  listChangers as listChangersOf,
+  listHistoryBy,
+  listHistoryOf,
+  listHistoryOfBy,
+  listHistory as listRows,
+  pruneHistory as pruneRows,
+  saveHistoryStart,
+  spansBefore,
+} from "../../store/history.ts";
+import { readRows, rowsOf } from "../../store/rows.ts";
+import { findByGuid, findSubscriptions } from "../../store/subscriptions.ts";
+import { streamUserIds } from "../accounts/users.ts";
+import type { Actor } from "../actor.ts";
+import type { Context } from "../context.ts";
+
+/** A change; `at` is the wall time in Unix milliseconds, `title` what the podcast is called now. */
+export interface HistoryEntry extends Change {
+  at: number;
+  by: ChangedBy;
+}
+
+/**
+ * The timestamp of the first change that was made later than a wall time.
+ * @param until later wall times of changes are from a clock that was ahead
+ */
+export async function findTimestamp(
+  tx: Tx,
+  user_id: number,
+  at: number,
+  until = Number.MAX_SAFE_INTEGER,
+): Promise<number> {
+  // A timestamp is not before its wall time, as far as it follows that.
+  const [first] = await firstChangeAfter(tx, { user_id, at, from: timeForChanges(at), until });
+  return first?.changed_at ?? Number.MAX_SAFE_INTEGER;
+}
+
+interface HistoryQuery {
+  /** The last change of the page before. */
+  after?: HistoryPosition | undefined;
+  /** Only changes by this token id, device or label. */
+  by?: string | undefined;
+  /** Only changes of the subscription that has, or had, this guid. */
+  guid?: string | undefined;
+  /** Only changes that were made later, in Unix milliseconds. */
+  since?: number | undefined;
+  limit: number;
+}
+
+/** Lists a user's changes, newest first. */
+export function listHistory(
+  { database }: Context,
+  { user_id }: Actor,
+  { after = HISTORY_END, by, guid, since, limit }: HistoryQuery,
+): Promise<HistoryEntry[]> {
+  return database.read(async (tx) => {
+    const from = since === undefined ? 0 : await findTimestamp(tx, user_id, since);
+    const page = { user_id, changed_at: after.changed_at, seq: after.seq, limit };
+    const rows = by === undefined && guid === undefined ? await listRows(tx, page) : await filter(tx, page, by, guid);
+    return rows
+      .filter((row) => row.changed_at >= from)
+      .map((row) => ({ ...changeOf(row), title: row.present_title ?? row.title, at: row.at, by: readChangedBy(row) }));
+  });
+}
+
+async function filter(tx: Tx, page: Parameters<typeof listRows>[1], by?: string, guid?: string) {
+  const [of] = guid === undefined ? [] : await findByGuid(tx, { user_id: page.user_id, guid });
+  if (guid !== undefined && !of) return [];
+  const list = (span: HistorySpan) => {
+    if (!of) return listHistoryBy(tx, { ...span, by: by ?? "" });
+    const spanOf = { ...span, subscription: of.id };
+    return by === undefined ? listHistoryOf(tx, spanOf) : listHistoryOfBy(tx, { ...spanOf, by });
+  };
+  const found: Awaited<ReturnType<typeof listRows>> = [];
+  for await (const span of spansBefore(tx, page)) {
+    const listPart = (after: HistoryPosition, limit: number) => list({ ...span, ...after, limit });
+    found.push(...(await readRows(span, listPart, historyPosition, page.limit - found.length)));
+    if (found.length === page.limit) break;
+  }
+  return found;
+}
+
+/** How many of the latest changes are asked for who made them. */
+const LATEST = 5000;
+
+/** Who made the latest changes of a user, under each name that they had. */
+export async function listChangers({ database }: Context, { user_id }: Actor): Promise<ChangedBy[]> {
+  const rows = await database.read((tx) => listChangersOf(tx, { user_id, limit: LATEST }));
+  return rows.map(readChangedBy);
+}
+
+/** The change in a row. */
+export const changeOf = (row: HistoryTable): Change => ({
+  changed_at: row.changed_at,
+  seq: row.seq,
+  subscription: row.subscription,
+  what: row.what,
+  feed_url: row.feed_url,
+  guid: row.guid,
+  before: row.before,
+  merged_into: row.merged_into,
+  title: row.title,
+});
+
+/** Which of these subscriptions, by their ids, are there and not subscribed. */
+export async function findUnsubscribed(
+  { database }: Context,
+  { user_id }: Actor,
+  ids: Iterable<number>,
+): Promise<Set<number>> {
+  const asked = rowsOf("id", ids);
+  const rows = await database.read((tx) => findSubscriptions(tx, { user_id }, asked));
+  return new Set(rows.filter((row) => row.is_subscribed === 0 || row.deleted !== null).map(({ id }) => id));
+}
+
+/** Changes that are deleted in one transaction. */
+const PRUNE_BATCH = 1000;
+/** Milliseconds of history, or of plays, that are deleted at a time: a clock that is ahead for days must not take all. */
+const PRUNE_SPAN = 7 * 24 * 60 * 60 * 1000;
+
+/** Until when to delete what is older than `before`. @param oldest when the oldest of it was; null if there is none */
+export const endOfPruning = (before: number, oldest: number | null): number =>
+  oldest === null ? before : Math.min(before, oldest + PRUNE_SPAN);
+
+/**
+ * Deletes the oldest week of the history that is older than PODKEEP_HISTORY_KEEP, a bounded number of rows in each
+ * transaction.
+ * @returns how many changes were deleted
+ */
+export async function pruneHistory({ database, clock, config }: Context, signal?: AbortSignal): Promise<number> {
+  const before = clock.now() - config.history_keep;
+  let pruned = 0;
+  for await (const id of streamUserIds({ database }, signal)) pruned += await pruneUser(database, id, before, signal);
+  return pruned;
+}
+
+async function pruneUser(
+  database: Context["database"],
+  user_id: number,
+  before: number,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let pruned = 0;
+  const [oldest] = await database.read((tx) => lastToPrune(tx, { user_id, before, limit: 1 }));
+  const end = endOfPruning(before, oldest?.changed_at ?? null);
+  while (!signal?.aborted) {
+    const [old] = await database.read((tx) => lastToPrune(tx, { user_id, before: end, limit: PRUNE_BATCH }));
+    const to = old?.changed_at ?? null;
+    if (to === null) break;
+    pruned += await database.write(async (tx) => {
+      await saveHistoryStart(tx, { user_id, to });
+      return (await pruneRows(tx, { user_id, to })).length;
+    }, user_id);
+  }
+  return pruned;
+}
