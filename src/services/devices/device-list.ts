@@ -16,7 +16,7 @@ import {
   repeat,
 } from "../../domain/device-list.ts";
 import { hashFeedUrl, isSafeAddress } from "../../domain/feed-url.ts";
-import { NO_HABITS } from "../../domain/habits.ts";
+import { type Habits, NO_HABITS } from "../../domain/habits.ts";
 import { type FormerSpelling, withSmallScheme, writeFor } from "../../domain/spellings.ts";
 import { isFullSync, type Millis, type Seconds, type SyncWindow } from "../../domain/sync-window.ts";
 import { textKeysFor } from "../../domain/text-keys.ts";
@@ -73,14 +73,7 @@ async function findChanges(tx: Tx, user_id: number, cursor: ClientCursor, window
   const { start, since, clock } = window;
   const hasNews = since === 0 || (await findNews(tx, { user_id, client: client?.id ?? "", start })).length > 0;
   if (!hasNews) return null;
-  const listings = new Map<string, Listing>();
-  await mapInTurns(await listChangedAfter(tx, { user_id, start }), (row) => {
-    const listing = currentListing(hashFeedUrl(row.feed_url), row);
-    listings.set(listing.feed, listing);
-  });
-  for (const { feed, left_url, left_at } of await listLeft(tx, { user_id, start })) {
-    listings.set(feed, leftListing(feed, left_url, left_at));
-  }
+  const listings = await readListings(tx, user_id, start);
   const holdings = client
     ? await readHoldings(tx, user_id, client, [...listings.keys()], window)
     : new Map<string, Holding>();
@@ -92,20 +85,7 @@ async function findChanges(tx: Tx, user_id: number, cursor: ClientCursor, window
   const habits = client?.habits ?? NO_HABITS;
   const assumed = isFullSync(window, habits) ? assumeFullSync(last, listings.values(), holdings, spellings, clock) : [];
   for (const holding of assumed) holdings.set(holding.feed, holding);
-  const add: string[] = [];
-  const remove: string[] = [];
-  const removed: Listing[] = [];
-  const write = (urls: string[]) => urls.filter(isSafeAddress).map((url) => writeFor(url, habits.spelling));
-  await mapInTurns(changesFor(window, listings.values(), holdings, spellings, habits), (change) => {
-    add.push(...write(change.add));
-    remove.push(...write(change.remove));
-    if (!isListed(change.listing)) removed.push(change.listing);
-  });
-  const skipped = await mapInTurns(
-    repeat(window, listings.values(), removed, holdings, spellings, habits),
-    (one) => one,
-  );
-  const repeated = skipped.filter((one) => one !== undefined);
+  const { add, remove, repeated } = await select(window, [...listings.values()], holdings, spellings, habits);
   // From nothing, it asks for its episodes in the same way.
   const lacked = since === 0 ? [] : [...listings.values()].filter((one) => lacks(window, one, holdings.get(one.feed)));
   return {
@@ -121,6 +101,41 @@ async function findChanges(tx: Tx, user_id: number, cursor: ClientCursor, window
       await renewForClient(user, client.id, lacked);
     },
   };
+}
+
+/** The listings of all feeds that changed after a time, by feed. */
+async function readListings(tx: Tx, user_id: number, start: Millis): Promise<Map<string, Listing>> {
+  const listings = new Map<string, Listing>();
+  await mapInTurns(await listChangedAfter(tx, { user_id, start }), (row) => {
+    const listing = currentListing(hashFeedUrl(row.feed_url), row);
+    listings.set(listing.feed, listing);
+  });
+  for (const { feed, left_url, left_at } of await listLeft(tx, { user_id, start })) {
+    listings.set(feed, leftListing(feed, left_url, left_at));
+  }
+  return listings;
+}
+
+/** Selects what a GET sends, as the client spells it, and what the client may skip: the next one has it again. */
+async function select(
+  window: SyncWindow,
+  listings: Listing[],
+  holdings: Holdings,
+  spellings: ClientSpellings,
+  habits: Habits,
+) {
+  const add: string[] = [];
+  const remove: string[] = [];
+  const removed: Listing[] = [];
+  const write = (urls: string[]) => urls.filter(isSafeAddress).map((url) => writeFor(url, habits.spelling));
+  await mapInTurns(changesFor(window, listings, holdings, spellings, habits), (change) => {
+    add.push(...write(change.add));
+    remove.push(...write(change.remove));
+    if (!isListed(change.listing)) removed.push(change.listing);
+  });
+  const skipped = repeat(window, listings, removed, holdings, spellings, habits);
+  const repeated = (await mapInTurns(skipped, (one) => one)).filter((one) => one !== undefined);
+  return { add, remove, repeated };
 }
 
 /** How a client spells the feeds of which it reported nothing. */
