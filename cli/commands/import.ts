@@ -4,7 +4,7 @@ import { printable } from "../../src/domain/printable.ts";
 import { DomainError } from "../../src/errors.ts";
 import type { ServerType } from "../../src/moving/server.ts";
 import { plural } from "../../src/plural.ts";
-import { type MovedIn, moveIn } from "../../src/services/subscriptions/moving-in.ts";
+import { type MovedIn, moveIn } from "../../src/services/moving-in.ts";
 import { MOST_BYTES, readInput } from "../input-file.ts";
 import { layFeeds, verbsOf } from "../terminal/imported-feeds.ts";
 import { stateOfImport, workInterruptibly } from "../terminal/interruption.ts";

@@ -10,9 +10,9 @@ import { type Client, identifyClient } from "../../src/services/devices/clients.
 import { readFeedChanges } from "../../src/services/devices/device-list.ts";
 import { uploadFeedChanges, uploadFeedList } from "../../src/services/devices/device-uploads.ts";
 import { forgetDevice } from "../../src/services/devices/devices.ts";
+import { moveIn } from "../../src/services/moving-in.ts";
 import { putBack, restoreSubscriptions } from "../../src/services/subscriptions/earlier-lists.ts";
 import { exportFeeds, importFeeds } from "../../src/services/subscriptions/imports.ts";
-import { moveIn } from "../../src/services/subscriptions/moving-in.ts";
 import { listMassRemovals } from "../../src/services/subscriptions/noticed-removals.ts";
 import { play } from "../domain/episode-sync.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";

@@ -10,7 +10,7 @@ import { isRefusal } from "../../errors.ts";
 import { readMovingFile } from "../../moving/file.ts";
 import { changedOnTheWay, type MovingLimits, readMoving, writeMoving } from "../../moving/lines.ts";
 import { MOST_DEVICES } from "../../services/devices/devices.ts";
-import { moveIn } from "../../services/subscriptions/moving-in.ts";
+import { moveIn } from "../../services/moving-in.ts";
 import type { HttpEnv } from "../env.ts";
 import { mostActionBytes, mostActions } from "../limits.ts";
 import { readFields, readForm } from "./form.ts";

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHttp, type Http } from "../../../src/http/server.ts";
 import { deleteUser } from "../../../src/services/accounts/user-deletion.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
-import { findPageEnd, savePageEnd } from "../../../src/services/page-ends.ts";
+import { findPageEnd, savePageEnd } from "../../../src/services/subscriptions/page-ends.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 
 let server: TestApp;

@@ -1,6 +1,6 @@
 // Moving in with a file: the form, and what the file has.
 /** @jsxImportSource hono/jsx */
-import type { MovedIn } from "../../../services/subscriptions/moving-in.ts";
+import type { MovedIn } from "../../../services/moving-in.ts";
 import { Field, fieldWith, Problem, Submit, UserForm } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
 import { Layout, LinkLine, Notice } from "../layout.tsx";

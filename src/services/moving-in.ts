@@ -1,24 +1,24 @@
 // Moving in: storing what another server or a file has of a user. A second time, only what is new changes anything.
-import { type Arrival, type EpisodeAction, normalizeAction } from "../../domain/episode-actions.ts";
-import { EpisodeSet, numberOf } from "../../domain/episode-set.ts";
-import { hashFeedUrl, takeFeedUrl } from "../../domain/feed-url.ts";
-import { type Moving, type MovingDevice, moveLabel, UNTIMED } from "../../domain/moving-in.ts";
-import { hashText } from "../../domain/text-keys.ts";
-import { findFeeds } from "../../store/feeds.ts";
-import { listAddedBy } from "../../store/history.ts";
-import { nextTurn } from "../../turns.ts";
-import type { Actor } from "../actor.ts";
-import type { Context } from "../context.ts";
-import { isDeviceId, listDevices, MOST_DEVICES, saveDevice } from "../devices/devices.ts";
-import type { MeantFeeds } from "../devices/meant-feeds.ts";
-import { transactAfterMoves } from "../listening/episode-mover.ts";
-import { saveEpisodeSet } from "../listening/episode-set.ts";
-import { addActions, BATCH, loadNamed } from "../listening/episode-uploads.ts";
-import { copyPlays, findNewPlays, keepPlays, oldestKept } from "../listening/plays.ts";
-import { asPart } from "../parts.ts";
-import { rehearse, type UserTx } from "../transact.ts";
-import { type ImportResult, importFeeds, withoutUrl } from "./imports.ts";
-import type { Rehearsal } from "./working-set.ts";
+import { type Arrival, type EpisodeAction, normalizeAction } from "../domain/episode-actions.ts";
+import { EpisodeSet, numberOf } from "../domain/episode-set.ts";
+import { hashFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
+import { type Moving, type MovingDevice, moveLabel, UNTIMED } from "../domain/moving-in.ts";
+import { hashText } from "../domain/text-keys.ts";
+import { findFeeds } from "../store/feeds.ts";
+import { listAddedBy } from "../store/history.ts";
+import { nextTurn } from "../turns.ts";
+import type { Actor } from "./actor.ts";
+import type { Context } from "./context.ts";
+import { isDeviceId, listDevices, MOST_DEVICES, saveDevice } from "./devices/devices.ts";
+import type { MeantFeeds } from "./devices/meant-feeds.ts";
+import { transactAfterMoves } from "./listening/episode-mover.ts";
+import { saveEpisodeSet } from "./listening/episode-set.ts";
+import { addActions, BATCH, loadNamed } from "./listening/episode-uploads.ts";
+import { copyPlays, findNewPlays, keepPlays, oldestKept } from "./listening/plays.ts";
+import { asPart } from "./parts.ts";
+import { type ImportResult, importFeeds, withoutUrl } from "./subscriptions/imports.ts";
+import type { Rehearsal } from "./subscriptions/working-set.ts";
+import { rehearse, type UserTx } from "./transact.ts";
 
 export interface MovedIn {
   /** Where it came from. */

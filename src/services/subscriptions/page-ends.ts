@@ -1,7 +1,7 @@
 // Where pages ended. An app that counts pages goes on from there: counted from the start, a page lacks what a change
 // between two requests moved out of the pages before it (P2).
-import type { Owner } from "../db/schema.ts";
-import type { Tx } from "../db/statement.ts";
+import type { Owner } from "../../db/schema.ts";
+import type { Tx } from "../../db/statement.ts";
 import {
   deleteOldPageEnds,
   deleteOneAt,
@@ -10,11 +10,11 @@ import {
   findFirstEnd,
   keepPageEnd,
   listEndsAt,
-} from "../store/page-ends.ts";
-import { lockUser } from "../store/users.ts";
-import type { Actor } from "./actor.ts";
-import type { Context } from "./context.ts";
-import type { ChangePosition } from "./subscriptions/change-feed.ts";
+} from "../../store/page-ends.ts";
+import { lockUser } from "../../store/users.ts";
+import type { Actor } from "../actor.ts";
+import type { Context } from "../context.ts";
+import type { ChangePosition } from "./change-feed.ts";
 
 /** How long an end is remembered, in milliseconds: ten minutes, and one in which it need not be written again. */
 const KEPT = 11 * 60_000;
