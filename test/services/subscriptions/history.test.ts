@@ -1,22 +1,22 @@
 // What users find in their history, and what they get back by it.
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { Database } from "../../src/db/database.ts";
-import { actAsUser } from "../../src/services/actor.ts";
-import { pruneClients } from "../../src/services/devices/clients.ts";
+import type { Database } from "../../../src/db/database.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
+import { pruneClients } from "../../../src/services/devices/clients.ts";
 import {
   listSubscribedAt,
   previewRestore,
   readHistorySince,
   restoreSubscriptions,
-} from "../../src/services/subscriptions/earlier-lists.ts";
-import { listHistory, pruneHistory } from "../../src/services/subscriptions/history.ts";
-import { importFeeds } from "../../src/services/subscriptions/imports.ts";
-import { readAddition } from "../../src/services/subscriptions/podcasts.ts";
-import { getSubscription } from "../../src/services/subscriptions/subscriptions.ts";
-import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
-import { PATIENCE } from "../support/patience.ts";
-import { settle } from "../support/rejection.ts";
-import { withMethods } from "../support/with-methods.ts";
+} from "../../../src/services/subscriptions/earlier-lists.ts";
+import { listHistory, pruneHistory } from "../../../src/services/subscriptions/history.ts";
+import { importFeeds } from "../../../src/services/subscriptions/imports.ts";
+import { readAddition } from "../../../src/services/subscriptions/podcasts.ts";
+import { getSubscription } from "../../../src/services/subscriptions/subscriptions.ts";
+import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
+import { PATIENCE } from "../../support/patience.ts";
+import { settle } from "../../support/rejection.ts";
+import { withMethods } from "../../support/with-methods.ts";
 import { historyOf, MINUTE } from "./history.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -408,7 +408,7 @@ test("a merge is one change: the guid that it adds is no second one", async () =
 });
 
 test("deleting a user deletes the history", async () => {
-  const { deleteUser } = await import("../../src/services/accounts/user-deletion.ts");
+  const { deleteUser } = await import("../../../src/services/accounts/user-deletion.ts");
   await user.add(A);
   await deleteUser(server.app, "ann");
   expect(await server.sql("select count(*) as count from history")).toEqual([{ count: 0 }]);

@@ -1,9 +1,9 @@
 // Deletions as users meet them: pending, cancelled, done, and what remains.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { actAsUser } from "../../src/services/actor.ts";
-import { listDeletions, retryDeletion } from "../../src/services/subscriptions/deletions.ts";
-import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
-import { rejectionOf } from "../support/rejection.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
+import { listDeletions, retryDeletion } from "../../../src/services/subscriptions/deletions.ts";
+import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 
 const [A, B] = [guidOf(1), guidOf(2)];
 const [FEED_A, FEED_B] = ["https://a.example/", "https://b.example/"];

@@ -1,9 +1,9 @@
 // What users get back from an export after an import: feeds and titles.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { actAsUser } from "../../src/services/actor.ts";
-import { listChanges } from "../../src/services/subscriptions/change-feed.ts";
-import { exportFeeds, importFeeds } from "../../src/services/subscriptions/imports.ts";
-import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
+import { listChanges } from "../../../src/services/subscriptions/change-feed.ts";
+import { exportFeeds, importFeeds } from "../../../src/services/subscriptions/imports.ts";
+import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 
 const A = "https://a.example/feed";
 const B = "https://b.example/feed";

@@ -1,14 +1,14 @@
 // Listening while podcasts move, are merged, and come and go: what each device reports adds up, and is counted once.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
-import type { EpisodeAction } from "../../src/domain/episode-actions.ts";
-import { appNamed } from "../../src/http/apps.ts";
-import { actAsAdmin } from "../../src/services/actor.ts";
-import { identifyClient } from "../../src/services/devices/clients.ts";
-import { uploadActions } from "../../src/services/listening/episode-uploads.ts";
-import { play } from "../domain/episode-sync.ts";
-import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
-import { PATIENCE } from "../support/patience.ts";
+import type { EpisodeAction } from "../../../src/domain/episode-actions.ts";
+import { appNamed } from "../../../src/http/apps.ts";
+import { actAsAdmin } from "../../../src/services/actor.ts";
+import { identifyClient } from "../../../src/services/devices/clients.ts";
+import { uploadActions } from "../../../src/services/listening/episode-uploads.ts";
+import { play } from "../../domain/episode-sync.ts";
+import { openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
 

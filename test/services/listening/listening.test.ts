@@ -1,14 +1,14 @@
 // 50,000 plays: each page reads a bounded part of them, in a bounded number of statements.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { Calendar } from "../../src/domain/zoned-days.ts";
-import { actAsUser } from "../../src/services/actor.ts";
-import type { Context } from "../../src/services/context.ts";
-import { listBegun } from "../../src/services/listening/listening.ts";
-import { readYear, sumPlays } from "../../src/services/listening/listening-hours.ts";
-import { listEpisodePlays, listPlayers, listPlays } from "../../src/services/listening/play-list.ts";
-import { openTestApp, type TestApp } from "../support/app.ts";
-import { countReads } from "../support/count-reads.ts";
-import { PATIENCE } from "../support/patience.ts";
+import { Calendar } from "../../../src/domain/zoned-days.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
+import type { Context } from "../../../src/services/context.ts";
+import { listBegun } from "../../../src/services/listening/listening.ts";
+import { readYear, sumPlays } from "../../../src/services/listening/listening-hours.ts";
+import { listEpisodePlays, listPlayers, listPlays } from "../../../src/services/listening/play-list.ts";
+import { openTestApp, type TestApp } from "../../support/app.ts";
+import { countReads } from "../../support/count-reads.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
 

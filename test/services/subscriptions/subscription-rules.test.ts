@@ -1,6 +1,6 @@
 // How subscriptions, their guids and their feed URLs change: adding, moves, chains of guids, merges.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
+import { guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 
 const [A, B, C, D] = [1, 2, 3, 4].map(guidOf) as [string, string, string, string];
 const [FEED_A, FEED_B, FEED_C] = ["https://a.example/", "https://b.example/", "https://c.example/"] as const;

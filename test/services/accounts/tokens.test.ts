@@ -1,27 +1,27 @@
 // Tokens of a user, however many apps ask for one.
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import { renameApp, revokeApp } from "../../src/services/accounts/apps.ts";
-import { connectApp } from "../../src/services/accounts/connect-links.ts";
+import { renameApp, revokeApp } from "../../../src/services/accounts/apps.ts";
+import { connectApp } from "../../../src/services/accounts/connect-links.ts";
 import {
   approveLoginFlow,
   claimLoginFlow,
   denyLoginFlow,
   startLoginFlow,
-} from "../../src/services/accounts/login-flow.ts";
-import { logIn } from "../../src/services/accounts/login-tokens.ts";
-import { setPassword } from "../../src/services/accounts/passwords.ts";
+} from "../../../src/services/accounts/login-flow.ts";
+import { logIn } from "../../../src/services/accounts/login-tokens.ts";
+import { setPassword } from "../../../src/services/accounts/passwords.ts";
 import {
   authenticate,
   issueAppToken,
   issueToken,
   listTokens,
   revokeToken,
-} from "../../src/services/accounts/tokens.ts";
-import { type Actor, actAsUser } from "../../src/services/actor.ts";
-import { openTestApp, START, type TestApp } from "../support/app.ts";
-import { UNLIMITED } from "../support/attempts.ts";
-import { databaseFile, lockFile, ON_SQLITE } from "../support/database.ts";
-import { PATIENCE } from "../support/patience.ts";
+} from "../../../src/services/accounts/tokens.ts";
+import { type Actor, actAsUser } from "../../../src/services/actor.ts";
+import { openTestApp, START, type TestApp } from "../../support/app.ts";
+import { UNLIMITED } from "../../support/attempts.ts";
+import { databaseFile, lockFile, ON_SQLITE } from "../../support/database.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
 

@@ -1,9 +1,9 @@
 // What tests of the history do, for a server with a user.
 
-import { issueToken } from "../../src/services/accounts/tokens.ts";
-import { type Actor, actAsUser } from "../../src/services/actor.ts";
-import { listHistory } from "../../src/services/subscriptions/history.ts";
-import type { TestApp, TestUser } from "../support/app.ts";
+import { issueToken } from "../../../src/services/accounts/tokens.ts";
+import { type Actor, actAsUser } from "../../../src/services/actor.ts";
+import { listHistory } from "../../../src/services/subscriptions/history.ts";
+import type { TestApp, TestUser } from "../../support/app.ts";
 
 export const MINUTE = 60_000;
 

@@ -1,14 +1,14 @@
 // Devices of apps, by the ids that the apps choose.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { appNamed } from "../../src/http/apps.ts";
-import { revokeApp } from "../../src/services/accounts/apps.ts";
-import { issueToken, revokeToken } from "../../src/services/accounts/tokens.ts";
-import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
-import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
-import { identifyClient, pruneClients } from "../../src/services/devices/clients.ts";
-import { readFeedChanges } from "../../src/services/devices/device-list.ts";
-import { uploadFeedChanges } from "../../src/services/devices/device-uploads.ts";
+import { appNamed } from "../../../src/http/apps.ts";
+import { revokeApp } from "../../../src/services/accounts/apps.ts";
+import { issueToken, revokeToken } from "../../../src/services/accounts/tokens.ts";
+import { deleteUser } from "../../../src/services/accounts/user-deletion.ts";
+import { actAsAdmin, actAsUser } from "../../../src/services/actor.ts";
+import { identifyClient, pruneClients } from "../../../src/services/devices/clients.ts";
+import { readFeedChanges } from "../../../src/services/devices/device-list.ts";
+import { uploadFeedChanges } from "../../../src/services/devices/device-uploads.ts";
 import {
   type DeviceType,
   forgetDevice,
@@ -17,12 +17,12 @@ import {
   noteSync,
   renameDevice,
   saveDevice,
-} from "../../src/services/devices/devices.ts";
-import { uploadActions } from "../../src/services/listening/episode-uploads.ts";
-import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
-import { basicAuth } from "../support/basic-auth.ts";
-import { beforeWrites } from "../support/before-writes.ts";
-import { rejectionOf } from "../support/rejection.ts";
+} from "../../../src/services/devices/devices.ts";
+import { uploadActions } from "../../../src/services/listening/episode-uploads.ts";
+import { openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
+import { basicAuth } from "../../support/basic-auth.ts";
+import { beforeWrites } from "../../support/before-writes.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 
 let podkeep: TestApp;
 let ann: TestUser;

@@ -1,17 +1,17 @@
 // The list of podcasts for people, beside the requests of others.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import type { Database } from "../../src/db/database.ts";
-import { type Actor, actAsUser } from "../../src/services/actor.ts";
-import type { Context } from "../../src/services/context.ts";
-import { listDeviceFeeds } from "../../src/services/devices/device-list.ts";
-import { previewRestore } from "../../src/services/subscriptions/earlier-lists.ts";
-import { exportFeeds } from "../../src/services/subscriptions/imports.ts";
-import { listPodcasts } from "../../src/services/subscriptions/podcasts.ts";
-import { nextTurn } from "../../src/turns.ts";
-import { openTestApp } from "../support/app.ts";
-import { addFeeds } from "../support/feeds.ts";
-import { PATIENCE } from "../support/patience.ts";
-import { withMethods } from "../support/with-methods.ts";
+import type { Database } from "../../../src/db/database.ts";
+import { type Actor, actAsUser } from "../../../src/services/actor.ts";
+import type { Context } from "../../../src/services/context.ts";
+import { listDeviceFeeds } from "../../../src/services/devices/device-list.ts";
+import { previewRestore } from "../../../src/services/subscriptions/earlier-lists.ts";
+import { exportFeeds } from "../../../src/services/subscriptions/imports.ts";
+import { listPodcasts } from "../../../src/services/subscriptions/podcasts.ts";
+import { nextTurn } from "../../../src/turns.ts";
+import { openTestApp } from "../../support/app.ts";
+import { addFeeds } from "../../support/feeds.ts";
+import { PATIENCE } from "../../support/patience.ts";
+import { withMethods } from "../../support/with-methods.ts";
 
 setDefaultTimeout(PATIENCE);
 

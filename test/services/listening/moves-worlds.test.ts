@@ -1,27 +1,27 @@
 // Random users whose episodes are moved in parts, at any time: they end with what they have if each change moves all.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
-import type { ToldAction } from "../../src/domain/episode-actions.ts";
-import { appNamed } from "../../src/http/apps.ts";
-import { silentLogger } from "../../src/log.ts";
-import { type Actor, actAsUser } from "../../src/services/actor.ts";
-import type { Context } from "../../src/services/context.ts";
-import { identifyClient } from "../../src/services/devices/clients.ts";
-import { readActions } from "../../src/services/listening/episode-actions.ts";
-import { uploadActions } from "../../src/services/listening/episode-uploads.ts";
-import { streamPlays } from "../../src/services/listening/play-list.ts";
-import { setPosition } from "../../src/services/listening/positions.ts";
-import { createDeletionWorker } from "../../src/services/subscriptions/deletion-worker.ts";
-import { restoreSubscriptions } from "../../src/services/subscriptions/earlier-lists.ts";
+import type { ToldAction } from "../../../src/domain/episode-actions.ts";
+import { appNamed } from "../../../src/http/apps.ts";
+import { silentLogger } from "../../../src/log.ts";
+import { type Actor, actAsUser } from "../../../src/services/actor.ts";
+import type { Context } from "../../../src/services/context.ts";
+import { identifyClient } from "../../../src/services/devices/clients.ts";
+import { readActions } from "../../../src/services/listening/episode-actions.ts";
+import { uploadActions } from "../../../src/services/listening/episode-uploads.ts";
+import { streamPlays } from "../../../src/services/listening/play-list.ts";
+import { setPosition } from "../../../src/services/listening/positions.ts";
+import { createDeletionWorker } from "../../../src/services/subscriptions/deletion-worker.ts";
+import { restoreSubscriptions } from "../../../src/services/subscriptions/earlier-lists.ts";
 import {
   addSubscriptions,
   patchSubscription,
   requestDeletion,
-} from "../../src/services/subscriptions/subscriptions.ts";
-import { play } from "../domain/episode-sync.ts";
-import { openTestApp, type TestApp } from "../support/app.ts";
-import { validFeed } from "../support/feed-url.ts";
-import { PATIENCE } from "../support/patience.ts";
+} from "../../../src/services/subscriptions/subscriptions.ts";
+import { play } from "../../domain/episode-sync.ts";
+import { openTestApp, type TestApp } from "../../support/app.ts";
+import { validFeed } from "../../support/feed-url.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
 

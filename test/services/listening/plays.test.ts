@@ -1,30 +1,30 @@
 // Plays on a real database: kept from uploads, with merges, deletions, limits; setting a position.
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
-import { createBackup } from "../../src/backups/backups.ts";
-import { restoreBackup } from "../../src/backups/restore.ts";
-import type { EpisodeAction } from "../../src/domain/episode-actions.ts";
-import { appNamed } from "../../src/http/apps.ts";
-import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
-import { type Actor, actAsUser } from "../../src/services/actor.ts";
-import { type Client, identifyClient } from "../../src/services/devices/clients.ts";
-import { readActions } from "../../src/services/listening/episode-actions.ts";
-import { uploadActions } from "../../src/services/listening/episode-uploads.ts";
-import { readEpisode } from "../../src/services/listening/listening.ts";
-import { listPlays, type PlayEntry } from "../../src/services/listening/play-list.ts";
-import { prunePlays } from "../../src/services/listening/plays.ts";
-import { setPosition } from "../../src/services/listening/positions.ts";
+import { createBackup } from "../../../src/backups/backups.ts";
+import { restoreBackup } from "../../../src/backups/restore.ts";
+import type { EpisodeAction } from "../../../src/domain/episode-actions.ts";
+import { appNamed } from "../../../src/http/apps.ts";
+import { deleteUser } from "../../../src/services/accounts/user-deletion.ts";
+import { type Actor, actAsUser } from "../../../src/services/actor.ts";
+import { type Client, identifyClient } from "../../../src/services/devices/clients.ts";
+import { readActions } from "../../../src/services/listening/episode-actions.ts";
+import { uploadActions } from "../../../src/services/listening/episode-uploads.ts";
+import { readEpisode } from "../../../src/services/listening/listening.ts";
+import { listPlays, type PlayEntry } from "../../../src/services/listening/play-list.ts";
+import { prunePlays } from "../../../src/services/listening/plays.ts";
+import { setPosition } from "../../../src/services/listening/positions.ts";
 import {
   addSubscriptions,
   patchSubscription,
   requestDeletion,
-} from "../../src/services/subscriptions/subscriptions.ts";
-import { play } from "../domain/episode-sync.ts";
-import { openTestApp, type TestApp } from "../support/app.ts";
-import { ON_SQLITE } from "../support/database.ts";
-import { validFeed } from "../support/feed-url.ts";
-import { PATIENCE } from "../support/patience.ts";
-import { rejectionOf } from "../support/rejection.ts";
+} from "../../../src/services/subscriptions/subscriptions.ts";
+import { play } from "../../domain/episode-sync.ts";
+import { openTestApp, type TestApp } from "../../support/app.ts";
+import { ON_SQLITE } from "../../support/database.ts";
+import { validFeed } from "../../support/feed-url.ts";
+import { PATIENCE } from "../../support/patience.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 
 setDefaultTimeout(PATIENCE);
 

@@ -1,7 +1,7 @@
 // The change feed: order, pages, cursors, and what an app gets with `since`.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
-import { walkPages } from "../support/pages.ts";
+import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
+import { walkPages } from "../../support/pages.ts";
 
 let server: TestApp;
 let user: TestUser;

@@ -1,10 +1,10 @@
 // Users and their ids.
 import { expect, test } from "bun:test";
-import { revokeToken } from "../../src/services/accounts/tokens.ts";
-import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
-import { createUser, findUserName, listUsers, renameUser } from "../../src/services/accounts/users.ts";
-import { openTestApp } from "../support/app.ts";
-import { rejectionOf, settle } from "../support/rejection.ts";
+import { revokeToken } from "../../../src/services/accounts/tokens.ts";
+import { deleteUser } from "../../../src/services/accounts/user-deletion.ts";
+import { createUser, findUserName, listUsers, renameUser } from "../../../src/services/accounts/users.ts";
+import { openTestApp } from "../../support/app.ts";
+import { rejectionOf, settle } from "../../support/rejection.ts";
 
 test("a user whose id would be another user's gets another one", async () => {
   const podkeep = await openTestApp();

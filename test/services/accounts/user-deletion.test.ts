@@ -1,25 +1,25 @@
 // Deleting a user who has much: others don't wait for the whole, and what is cut off is completed by a repetition.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { tables } from "../../src/db/tables.ts";
-import { DomainError } from "../../src/errors.ts";
-import { appNamed } from "../../src/http/apps.ts";
-import { logIn } from "../../src/services/accounts/login-tokens.ts";
-import { setPassword } from "../../src/services/accounts/passwords.ts";
-import { createSession, signOutEverywhere } from "../../src/services/accounts/sessions.ts";
-import { issueAppToken } from "../../src/services/accounts/tokens.ts";
-import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
-import { actAsUser } from "../../src/services/actor.ts";
-import type { Context } from "../../src/services/context.ts";
-import { identifyClient } from "../../src/services/devices/clients.ts";
-import { listDeviceFeeds, readFeedChanges } from "../../src/services/devices/device-list.ts";
-import { listEntities } from "../../src/services/openpodcast-draft/sync-entities.ts";
-import { listChanges } from "../../src/services/subscriptions/change-feed.ts";
-import { openTestApp, type TestApp, type TestUser } from "../support/app.ts";
-import { UNLIMITED } from "../support/attempts.ts";
-import { beforeWrites } from "../support/before-writes.ts";
-import { addFeeds } from "../support/feeds.ts";
-import { PATIENCE } from "../support/patience.ts";
-import { rejectionOf, settle } from "../support/rejection.ts";
+import { tables } from "../../../src/db/tables.ts";
+import { DomainError } from "../../../src/errors.ts";
+import { appNamed } from "../../../src/http/apps.ts";
+import { logIn } from "../../../src/services/accounts/login-tokens.ts";
+import { setPassword } from "../../../src/services/accounts/passwords.ts";
+import { createSession, signOutEverywhere } from "../../../src/services/accounts/sessions.ts";
+import { issueAppToken } from "../../../src/services/accounts/tokens.ts";
+import { deleteUser } from "../../../src/services/accounts/user-deletion.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
+import type { Context } from "../../../src/services/context.ts";
+import { identifyClient } from "../../../src/services/devices/clients.ts";
+import { listDeviceFeeds, readFeedChanges } from "../../../src/services/devices/device-list.ts";
+import { listEntities } from "../../../src/services/openpodcast-draft/sync-entities.ts";
+import { listChanges } from "../../../src/services/subscriptions/change-feed.ts";
+import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { UNLIMITED } from "../../support/attempts.ts";
+import { beforeWrites } from "../../support/before-writes.ts";
+import { addFeeds } from "../../support/feeds.ts";
+import { PATIENCE } from "../../support/patience.ts";
+import { rejectionOf, settle } from "../../support/rejection.ts";
 
 setDefaultTimeout(PATIENCE);
 

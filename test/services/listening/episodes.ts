@@ -1,13 +1,13 @@
 // What apps of one user do with episodes, by the services.
-import type { EpisodeAction, ToldAction } from "../../src/domain/episode-actions.ts";
-import { appNamed } from "../../src/http/apps.ts";
-import type { Actor } from "../../src/services/actor.ts";
-import { type Client, identifyClient } from "../../src/services/devices/clients.ts";
-import { type ActionQuery, readActions } from "../../src/services/listening/episode-actions.ts";
-import { uploadActions } from "../../src/services/listening/episode-uploads.ts";
-import { addSubscriptions } from "../../src/services/subscriptions/subscriptions.ts";
-import type { TestApp } from "../support/app.ts";
-import { validFeed } from "../support/feed-url.ts";
+import type { EpisodeAction, ToldAction } from "../../../src/domain/episode-actions.ts";
+import { appNamed } from "../../../src/http/apps.ts";
+import type { Actor } from "../../../src/services/actor.ts";
+import { type Client, identifyClient } from "../../../src/services/devices/clients.ts";
+import { type ActionQuery, readActions } from "../../../src/services/listening/episode-actions.ts";
+import { uploadActions } from "../../../src/services/listening/episode-uploads.ts";
+import { addSubscriptions } from "../../../src/services/subscriptions/subscriptions.ts";
+import type { TestApp } from "../../support/app.ts";
+import { validFeed } from "../../support/feed-url.ts";
 
 export const EVERYTHING: ActionQuery = { since: 0, feed_url: null, aggregated: false, peek: false };
 

@@ -1,7 +1,7 @@
 // What is remembered of passwords, in memory only.
 import { heapStats } from "bun:jsc";
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { openTestApp, type TestApp } from "../support/app.ts";
+import { openTestApp, type TestApp } from "../../support/app.ts";
 
 const TEN_MINUTES = 10 * 60_000;
 /** Without a limit. */

@@ -1,16 +1,20 @@
 // Links and logins that last for a short time, on a server whose clock was wrong.
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { connectApp, isOpenLink, openConnectLink } from "../../src/services/accounts/connect-links.ts";
+import { connectApp, isOpenLink, openConnectLink } from "../../../src/services/accounts/connect-links.ts";
 import {
   approveLoginFlow,
   claimLoginFlow,
   findWaitingApp,
   startLoginFlow,
-} from "../../src/services/accounts/login-flow.ts";
-import { createPasswordLink, findPasswordLink, usePasswordLink } from "../../src/services/accounts/password-links.ts";
-import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
-import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
-import { settle } from "../support/rejection.ts";
+} from "../../../src/services/accounts/login-flow.ts";
+import {
+  createPasswordLink,
+  findPasswordLink,
+  usePasswordLink,
+} from "../../../src/services/accounts/password-links.ts";
+import { actAsAdmin, actAsUser } from "../../../src/services/actor.ts";
+import { openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
+import { settle } from "../../support/rejection.ts";
 
 const DAY = 24 * 60 * 60_000;
 let server: TestApp;

@@ -1,13 +1,13 @@
 // The deletion worker: attempts, pauses, giving up, restarts, wrong clocks, two workers on one database.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { openApp } from "../../src/app.ts";
-import { createLogger, silentLogger } from "../../src/log.ts";
-import { actAsUser } from "../../src/services/actor.ts";
-import { pauseAfter } from "../../src/services/subscriptions/deletion-worker.ts";
-import { listDeletions, showDeletion } from "../../src/services/subscriptions/deletions.ts";
-import { nextTurn } from "../../src/turns.ts";
-import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
-import { until } from "../support/patience.ts";
+import { openApp } from "../../../src/app.ts";
+import { createLogger, silentLogger } from "../../../src/log.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
+import { pauseAfter } from "../../../src/services/subscriptions/deletion-worker.ts";
+import { listDeletions, showDeletion } from "../../../src/services/subscriptions/deletions.ts";
+import { nextTurn } from "../../../src/turns.ts";
+import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
+import { until } from "../../support/patience.ts";
 
 const A = guidOf(1);
 const MINUTE = 60_000;

@@ -1,16 +1,16 @@
 // An app that removes most of a list: what is noticed, and what one put back brings.
 
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, spyOn, test } from "bun:test";
-import type { Change } from "../../src/domain/history.ts";
-import { actAsUser } from "../../src/services/actor.ts";
-import { putBack, restoreSubscriptions } from "../../src/services/subscriptions/earlier-lists.ts";
-import { keepRemovals, listMassRemovals } from "../../src/services/subscriptions/noticed-removals.ts";
-import { createRemovalWatch } from "../../src/services/subscriptions/removal-watch.ts";
-import { patchSubscription } from "../../src/services/subscriptions/subscriptions.ts";
-import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
-import { basicAuth } from "../support/basic-auth.ts";
-import { PATIENCE, until } from "../support/patience.ts";
-import { countTurns } from "../support/turns.ts";
+import type { Change } from "../../../src/domain/history.ts";
+import { actAsUser } from "../../../src/services/actor.ts";
+import { putBack, restoreSubscriptions } from "../../../src/services/subscriptions/earlier-lists.ts";
+import { keepRemovals, listMassRemovals } from "../../../src/services/subscriptions/noticed-removals.ts";
+import { createRemovalWatch } from "../../../src/services/subscriptions/removal-watch.ts";
+import { patchSubscription } from "../../../src/services/subscriptions/subscriptions.ts";
+import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
+import { basicAuth } from "../../support/basic-auth.ts";
+import { PATIENCE, until } from "../../support/patience.ts";
+import { countTurns } from "../../support/turns.ts";
 import { historyOf, MINUTE } from "./history.ts";
 
 setDefaultTimeout(PATIENCE);

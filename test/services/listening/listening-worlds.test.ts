@@ -1,22 +1,22 @@
 // Listening of random users: what apps report adds up, is kept once, and moves in elsewhere as it is.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
-import type { EpisodeAction } from "../../src/domain/episode-actions.ts";
-import { Calendar } from "../../src/domain/zoned-days.ts";
-import { appNamed } from "../../src/http/apps.ts";
-import { readExport } from "../../src/moving/podkeep-file.ts";
-import { exportAccount } from "../../src/services/accounts/export.ts";
-import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
-import { identifyClient } from "../../src/services/devices/clients.ts";
-import { uploadActions } from "../../src/services/listening/episode-uploads.ts";
-import { listBegun } from "../../src/services/listening/listening.ts";
-import { readYear, sumPlays } from "../../src/services/listening/listening-hours.ts";
-import { listPlays } from "../../src/services/listening/play-list.ts";
-import { setPosition } from "../../src/services/listening/positions.ts";
-import { moveIn } from "../../src/services/moving-in.ts";
-import { play } from "../domain/episode-sync.ts";
-import { openTestApp, type TestApp } from "../support/app.ts";
-import { PATIENCE } from "../support/patience.ts";
+import type { EpisodeAction } from "../../../src/domain/episode-actions.ts";
+import { Calendar } from "../../../src/domain/zoned-days.ts";
+import { appNamed } from "../../../src/http/apps.ts";
+import { readExport } from "../../../src/moving/podkeep-file.ts";
+import { exportAccount } from "../../../src/services/accounts/export.ts";
+import { type Actor, actAsAdmin } from "../../../src/services/actor.ts";
+import { identifyClient } from "../../../src/services/devices/clients.ts";
+import { uploadActions } from "../../../src/services/listening/episode-uploads.ts";
+import { listBegun } from "../../../src/services/listening/listening.ts";
+import { readYear, sumPlays } from "../../../src/services/listening/listening-hours.ts";
+import { listPlays } from "../../../src/services/listening/play-list.ts";
+import { setPosition } from "../../../src/services/listening/positions.ts";
+import { moveIn } from "../../../src/services/moving-in.ts";
+import { play } from "../../domain/episode-sync.ts";
+import { openTestApp, type TestApp } from "../../support/app.ts";
+import { PATIENCE } from "../../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
 

@@ -1,31 +1,31 @@
 // Episode actions on a real database: simulated apps, moved and merged feeds, deletions, and many actions.
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
-import { type EpisodeAction, publishAction } from "../../src/domain/episode-actions.ts";
-import { appNamed } from "../../src/http/apps.ts";
-import { type Actor, actAsUser } from "../../src/services/actor.ts";
-import { type Client, identifyClient } from "../../src/services/devices/clients.ts";
-import { readFeedChanges } from "../../src/services/devices/device-list.ts";
-import { uploadFeedChanges } from "../../src/services/devices/device-uploads.ts";
-import { forgetDevice } from "../../src/services/devices/devices.ts";
-import { readActions } from "../../src/services/listening/episode-actions.ts";
-import { uploadActions } from "../../src/services/listening/episode-uploads.ts";
-import { streamPlays } from "../../src/services/listening/play-list.ts";
-import { restoreSubscriptions } from "../../src/services/subscriptions/earlier-lists.ts";
+import { type EpisodeAction, publishAction } from "../../../src/domain/episode-actions.ts";
+import { appNamed } from "../../../src/http/apps.ts";
+import { type Actor, actAsUser } from "../../../src/services/actor.ts";
+import { type Client, identifyClient } from "../../../src/services/devices/clients.ts";
+import { readFeedChanges } from "../../../src/services/devices/device-list.ts";
+import { uploadFeedChanges } from "../../../src/services/devices/device-uploads.ts";
+import { forgetDevice } from "../../../src/services/devices/devices.ts";
+import { readActions } from "../../../src/services/listening/episode-actions.ts";
+import { uploadActions } from "../../../src/services/listening/episode-uploads.ts";
+import { streamPlays } from "../../../src/services/listening/play-list.ts";
+import { restoreSubscriptions } from "../../../src/services/subscriptions/earlier-lists.ts";
 import {
   addSubscriptions,
   patchSubscription,
   requestDeletion,
-} from "../../src/services/subscriptions/subscriptions.ts";
-import { appOf } from "../domain/device-sync.ts";
-import { type EpisodeServer, examples, GPODDER_API, play, simulate, TOTAL, world } from "../domain/episode-sync.ts";
-import { LONG } from "../faults/rounds.ts";
-import { openTestApp, type TestApp } from "../support/app.ts";
-import { countReads } from "../support/count-reads.ts";
-import { validFeed } from "../support/feed-url.ts";
-import { PATIENCE } from "../support/patience.ts";
-import { settle } from "../support/rejection.ts";
-import { withMethods } from "../support/with-methods.ts";
+} from "../../../src/services/subscriptions/subscriptions.ts";
+import { appOf } from "../../domain/device-sync.ts";
+import { type EpisodeServer, examples, GPODDER_API, play, simulate, TOTAL, world } from "../../domain/episode-sync.ts";
+import { LONG } from "../../faults/rounds.ts";
+import { openTestApp, type TestApp } from "../../support/app.ts";
+import { countReads } from "../../support/count-reads.ts";
+import { validFeed } from "../../support/feed-url.ts";
+import { PATIENCE } from "../../support/patience.ts";
+import { settle } from "../../support/rejection.ts";
+import { withMethods } from "../../support/with-methods.ts";
 import { EVERYTHING, episodesOf } from "./episodes.ts";
 
 setDefaultTimeout(PATIENCE);
