@@ -28,11 +28,16 @@ import { readItems, requireFeedUrl, writeAdded, writePatched, writeSubscription 
 
 const params = z.object({ guid: guid.meta({ description: "Any guid that the subscription ever had" }) });
 
-export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
-  const read = [requireToken(app, shared, "read"), conditional(shared.forwarded)];
-  const write = requireToken(app, shared, "write");
-  const writeJson = [write, requireJson(app.config)];
+type Api = OpenAPIHono<HttpEnv>;
 
+export function serveSubscriptions(api: Api, app: App, shared: Shared): void {
+  serveAdding(api, app, shared);
+  serveReading(api, app, shared);
+  serveChanging(api, app, shared);
+  serveDeleting(api, app, shared);
+}
+
+function serveAdding(api: Api, app: App, shared: Shared): void {
   api.openapi(
     createRoute({
       ...writes("post", {
@@ -42,7 +47,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
           "Each item succeeds or fails separately. Without a guid the one that the podcast namespace computes from the feed URL is used. A feed that is subscribed already is not changed.",
       }),
       path: "/subscriptions",
-      middleware: writeJson,
+      middleware: [requireToken(app, shared, "write"), requireJson(app.config)],
       request: sentBody(feedArray(app.config)),
       responses: {
         200: jsonBody("What was added and what was not, in the order of the request", NewSubscriptions),
@@ -56,7 +61,9 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       return c.json({ success: added.map(writeAdded), failure }, 200);
     },
   );
+}
 
+function serveReading(api: Api, app: App, shared: Shared): void {
   api.openapi(
     createRoute({
       ...reads({
@@ -65,7 +72,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
         description: "By any guid that it ever had. If that one was replaced, `new_guid` has the current one.",
       }),
       path: "/subscriptions/{guid}",
-      middleware: read,
+      middleware: [requireToken(app, shared, "read"), conditional(shared.forwarded)],
       request: { params },
       responses: {
         200: conditionalBody("The subscription", Subscription),
@@ -80,7 +87,9 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       return c.json(writeSubscription(row, guid), 200);
     },
   );
+}
 
+function serveChanging(api: Api, app: App, shared: Shared): void {
   api.openapi(
     createRoute({
       ...writes("patch", {
@@ -90,7 +99,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
           "Its guid, feed URL or subscribed flag, in this order. A guid or feed URL that belongs to another subscription merges the two.",
       }),
       path: "/subscriptions/{guid}",
-      middleware: writeJson,
+      middleware: [requireToken(app, shared, "write"), requireJson(app.config)],
       request: { params, ...sentBody(SubscriptionUpdate) },
       responses: {
         200: jsonBody("The fields of the request, as they are now", PatchedSubscription),
@@ -106,7 +115,9 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
       return c.json(writePatched(after, guid, patch), 200);
     },
   );
+}
 
+function serveDeleting(api: Api, app: App, shared: Shared): void {
   api.openapi(
     createRoute({
       ...writes("delete", {
@@ -116,7 +127,7 @@ export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: 
           "Starts a deletion, whose status is at /deletions/{id}. While it is pending, the same id is returned again. To unsubscribe, set `is_subscribed` to false instead.",
       }),
       path: "/subscriptions/{guid}",
-      middleware: [write],
+      middleware: [requireToken(app, shared, "write")],
       request: { params },
       responses: {
         202: jsonBody("The request was received; /deletions/{id} has its outcome", Success),
