@@ -18,9 +18,14 @@ import { pageUrl, writeEntity, writeTime } from "./wire.ts";
 
 const TAGS = { tags: ["Synchronization"] };
 
-export function serveSync(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
-  const { max_per_page } = app.config;
+type Api = OpenAPIHono<HttpEnv>;
 
+export function serveSync(api: Api, app: App, shared: Shared): void {
+  serveSending(api, app, shared);
+  serveReading(api, app, shared);
+}
+
+function serveSending(api: Api, app: App, shared: Shared): void {
   api.openapi(
     createRoute({
       ...TAGS,
@@ -51,7 +56,9 @@ export function serveSync(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): 
       return c.json({ results }, 200);
     },
   );
+}
 
+function serveReading(api: Api, app: App, shared: Shared): void {
   api.openapi(
     createRoute({
       ...TAGS,
@@ -72,7 +79,7 @@ export function serveSync(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): 
     async (c) => {
       const { since = null, limit = DEFAULT_LIMITS.sync, include_own } = c.req.valid("query");
       const leaveOut = include_own === "true" ? null : clientOf(c, c.req.valid("header"));
-      const page = { since, limit: Math.min(limit, max_per_page), leaveOut };
+      const page = { since, limit: Math.min(limit, app.config.max_per_page), leaveOut };
       const { items, next } = await listSync(app, c.get("actor"), page);
       const results: SyncPage["results"] = items.map(({ changed_at, entity }) => ({
         type: "subscription",
