@@ -1,7 +1,8 @@
 // POST /subscriptions: what adding feeds demands.
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
 import { SIMILAR_URLS, similarUrls } from "../similar-urls.ts";
-import { ADDS, expectError, feedsOf, IS_ACCEPTED, openOther, withApi } from "./client.ts";
+import { ADDS, expectError, IS_ACCEPTED, openOther, withApi } from "./client.ts";
+import { feedsOf } from "./list.ts";
 
 export const addingChecks = withApi([
   {

@@ -1,18 +1,8 @@
 // PATCH /subscriptions/{guid}: what changing one subscription demands.
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
-import {
-  ERRORS_OF_READING,
-  expectError,
-  expectErrorsOfReading,
-  feedsOf,
-  IS_ACCEPTED,
-  latestOf,
-  openOther,
-  Patched,
-  presentGuid,
-  Subscription,
-  withPatch,
-} from "./client.ts";
+import { ERRORS_OF_READING, expectError, expectErrorsOfReading, IS_ACCEPTED, openOther, withPatch } from "./client.ts";
+import { feedsOf, latestOf, presentGuid } from "./list.ts";
+import { Patched, Subscription } from "./schemas.ts";
 
 export const changingChecks = withPatch([
   {

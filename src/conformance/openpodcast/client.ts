@@ -4,95 +4,15 @@ import { z } from "zod";
 import { parseJson } from "../../json.ts";
 import { type Check, NOWHERE } from "../check.ts";
 import { expectEqual, Failure, NotApplicable, requireSuccess } from "../expect.ts";
-import { followLinks } from "../links.ts";
-import { type Answer, LINKS, type Prober, type Sent } from "../prober.ts";
-
-const time = z.iso.datetime({ offset: true });
-
-export const Subscription = z.looseObject({
-  feed_url: z.string(),
-  guid: z.guid(),
-  is_subscribed: z.boolean(),
-  subscription_changed: time.optional(),
-  new_guid: z.guid().optional(),
-  guid_changed: time.optional(),
-  deleted: time.optional(),
-});
-export type Subscription = z.infer<typeof Subscription>;
-
-const Page = z.looseObject({
-  total: z.number(),
-  page: z.number(),
-  per_page: z.number(),
-  next: z.string().optional(),
-  previous: z.string().optional(),
-  subscriptions: z.array(Subscription),
-});
-type Page = z.infer<typeof Page>;
-interface PageOf<Item> extends Pick<Page, "total" | "per_page"> {
-  next?: string | null | undefined;
-  subscriptions: Item[];
-}
-/** A page whose items may be malformed. */
-export const Listed = Page.extend({ subscriptions: z.array(z.unknown()) });
-const Named = z.looseObject({ feed_url: z.string() });
-/** What cleaning up needs of a subscription, also if the rest of it is wrong. */
-const Removable = Named.extend({
-  guid: z.string(),
-  is_subscribed: z.unknown().optional(),
-  deleted: z.unknown().optional(),
-});
-const Removables = z
-  .array(z.unknown())
-  .catch([])
-  .transform((all) => all.flatMap((one) => Removable.safeParse(one).data ?? []));
-const LoosePage = Page.extend({
-  next: z.string().nullish(),
-  previous: z.unknown().optional(),
-  subscriptions: Removables,
-});
-
-const Added = z.looseObject({
-  success: z
-    .array(
-      z.looseObject({ feed_url: z.string(), guid: z.guid(), is_subscribed: z.boolean(), subscription_changed: time }),
-    )
-    .default([]),
-  failure: z.array(z.looseObject({ feed_url: z.string(), message: z.string() })).default([]),
-});
-type Added = z.infer<typeof Added>;
-
-export const Patched = z.looseObject({
-  new_feed_url: z.string().optional(),
-  is_subscribed: z.boolean().optional(),
-  subscription_changed: time.optional(),
-  new_guid: z.guid().optional(),
-  guid_changed: time.optional(),
-});
-
-const Deleting = z.looseObject({ deletion_id: z.number().int().optional(), message: z.string() });
-const Deletion = z.looseObject({
-  deletion_id: z.number().int(),
-  status: z.enum(["SUCCESS", "PENDING", "FAILURE"]),
-  message: z.string().optional(),
-});
-const ErrorBody = z.looseObject({ code: z.union([z.string(), z.number()]).transform(Number), message: z.string() });
-
-/** A deletion that was accepted; without an id, which is optional, only the subscription tells its end. */
-interface Accepted {
-  guid: string;
-  id: number | undefined;
-}
-
-/** Seconds between two questions whether a deletion was carried out, and until it has to be. */
-const PAUSES = [1, 1, 2, 3, 5, 8, 10, 10, 10, 10];
-const DELETION_TIME = PAUSES.reduce((sum, pause) => sum + pause);
+import type { Answer, Prober, Sent } from "../prober.ts";
+import { listOf } from "./list.ts";
+import { Added, Deleting, Deletion, ErrorBody, Removables, Subscription } from "./schemas.ts";
 
 /** The API below the base URL, for one app. @param token default: the first one of the run */
 export function openPodcast(prober: Prober, token = prober.target.token) {
   if (token === null) throw new NotApplicable("it needs a bearer token: add --token");
   const authorized = { Authorization: `Bearer ${token}` };
-  const request = (method: string, path: string, { body, headers }: Sent = {}): Promise<Answer> =>
+  const request: Prober["request"] = (method, path, { body, headers } = {}) =>
     prober.request(method, path, { body, headers: { ...authorized, ...headers } });
 
   async function add(...items: ({ feed_url: string; guid?: string } | string)[]): Promise<Added> {
@@ -117,73 +37,7 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
   }
 
   const patch = (guid: string, body: object) => request("PATCH", `/subscriptions/${guid}`, { body });
-
-  // Malformed items of earlier checks and runs are not what this check is about.
-  const isOwn = (item: unknown) => prober.isOurs(Named.safeParse(item).data?.feed_url ?? "");
-  const isToRead = (item: unknown) => isOwn(item) || Subscription.safeParse(item).success;
-  const OwnPage = Listed.transform((body) => ({ ...body, subscriptions: body.subscriptions.filter(isToRead) })).pipe(
-    Page,
-  );
-
-  /** @param path or a link of another page */
-  async function readPage<T>(path: string, shape: z.ZodType<T>): Promise<T> {
-    const answer = await request("GET", path);
-    if (!path.startsWith("/") && answer.status >= 300)
-      throw new Failure(`A link of the list leads to ${path}, which is answered ${answer.status}`, LINKS);
-    return requireSuccess(answer).json(shape);
-  }
-  const page = (path: string) => readPage(path, OwnPage);
-
-  /** The URL of a link, which may be relative to the list. */
-  const resolve = (link: string) => new URL(link, `${prober.target.url}/subscriptions`).href;
-  const follow = (link: string) => page(resolve(link));
-
-  /**
-   * All items changed after a timestamp, page by page.
-   * @param per_page null leaves it to the server; many by default, because earlier runs leave what they have unsubscribed
-   * @param between what happens after each page
-   */
-  const changes = (since?: string, per_page: number | null = 500, between?: (page: number) => Promise<void>) =>
-    readPages(OwnPage, since, per_page, between);
-
-  async function readPages<Item>(
-    shape: z.ZodType<PageOf<Item>>,
-    since: string | undefined,
-    per_page: number | null,
-    between?: (page: number) => Promise<void>,
-  ): Promise<Item[]> {
-    const items: Item[] = [];
-    const query = new URLSearchParams({ ...(per_page && { per_page: `${per_page}` }), ...(since && { since }) });
-    let hasNext = false;
-    await followLinks(`/subscriptions${query.size > 0 ? `?${query}` : ""}`, async (path, pages) => {
-      const read = await readPage(path, shape);
-      items.push(...read.subscriptions);
-      hasNext ||= read.next != null;
-      // `next` is optional: without it a full page has another one after it, by number.
-      const isFull = read.subscriptions.length > 0 && read.subscriptions.length === read.per_page;
-      const isLast = hasNext || (pages === 0 && read.total === items.length);
-      query.set("page", `${pages + 2}`);
-      const numbered = isFull && !isLast ? `/subscriptions?${query}` : undefined;
-      const next = read.next == null ? numbered : resolve(read.next);
-      if (next !== undefined) await between?.(pages);
-      return next;
-    });
-    return items;
-  }
-
-  /** The changes of this check's feeds. */
-  const ours = async (...query: Parameters<typeof changes>) =>
-    (await changes(...query)).filter(({ feed_url }) => prober.isOurs(feed_url));
-
   const read = (guid: string) => request("GET", `/subscriptions/${guid}`);
-
-  async function statusById(id: number) {
-    const { deletion_id, status } = requireSuccess(await request("GET", `/deletions/${id}`)).json(Deletion);
-    expectEqual("deletion_id", deletion_id, id);
-    return status;
-  }
-
-  const statusOf = async (guid: string) => ((await read(guid)).status === 410 ? "SUCCESS" : "PENDING");
 
   return {
     request,
@@ -191,29 +45,38 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
     readAdded,
     addOne,
     patch,
-    page,
-    resolve,
-    follow,
-    changes,
-    /** What is subscribed, for cleaning up, also if the rest of it is wrong. */
-    async removable() {
-      const all = await readPages(LoosePage, undefined, 500);
-      return all.filter(
-        ({ is_subscribed, deleted }) => is_subscribed !== false && is_subscribed !== 0 && deleted == null,
-      );
-    },
-    ours,
-    /** This check's feeds that are subscribed, each with the guid that it has now. */
-    async subscribed() {
-      const all = (await ours()).filter(({ is_subscribed, deleted }) => is_subscribed && deleted === undefined);
-      const now = all.map((one) => ({ feed_url: one.feed_url, guid: presentGuid(one) }));
-      return now.filter((one, index) => now.findIndex((other) => Bun.deepEquals(one, other)) === index);
-    },
+    ...listOf(prober, request),
     read,
     /** One subscription, which has to be there. */
     async get(guid: string): Promise<Subscription> {
       return requireSuccess(await read(guid)).json(Subscription);
     },
+    ...deletionsOf(prober, request),
+  };
+}
+
+/** A deletion that was accepted; without an id, which is optional, only the subscription tells its end. */
+interface Accepted {
+  guid: string;
+  id: number | undefined;
+}
+
+/** Seconds between two questions whether a deletion was carried out, and until it has to be. */
+const PAUSES = [1, 1, 2, 3, 5, 8, 10, 10, 10, 10];
+const DELETION_TIME = PAUSES.reduce((sum, pause) => sum + pause);
+
+/** @param request sends a request of one app */
+function deletionsOf(prober: Prober, request: Prober["request"]) {
+  async function statusById(id: number) {
+    const { deletion_id, status } = requireSuccess(await request("GET", `/deletions/${id}`)).json(Deletion);
+    expectEqual("deletion_id", deletion_id, id);
+    return status;
+  }
+
+  const statusOf = async (guid: string) =>
+    (await request("GET", `/subscriptions/${guid}`)).status === 410 ? "SUCCESS" : "PENDING";
+
+  return {
     async delete(guid: string): Promise<Accepted> {
       const answer = requireSuccess(await request("DELETE", `/subscriptions/${guid}`));
       return { guid, id: answer.json(Deleting).deletion_id };
@@ -284,16 +147,3 @@ export function expectError(answer: Answer, code: number): void {
   if (!body) throw new Failure(`The body of a ${code} is not JSON with a code and a message`, "body of errors");
   expectEqual("code", body.code, code);
 }
-
-export const feedsOf = (items: { feed_url: string }[]): string[] => items.map(({ feed_url }) => feed_url);
-
-/** The guid that a subscription has now: a server may keep the first one in `guid`, also to an app that asks by another. */
-export const presentGuid = ({ guid, new_guid = guid }: Subscription): string => new_guid.toLowerCase();
-
-/** The latest timestamp of some items. */
-export const latestOf = (items: Subscription[]): string =>
-  items
-    .flatMap(({ subscription_changed, guid_changed, deleted }) => [subscription_changed, guid_changed, deleted])
-    .filter((one) => one !== undefined)
-    .sort((a, b) => Date.parse(a) - Date.parse(b))
-    .at(-1) ?? "1970-01-01T00:00:00Z";

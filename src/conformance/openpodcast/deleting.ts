@@ -6,9 +6,9 @@ import {
   expectErrorsOfReading,
   expectUnauthorized,
   IS_ACCEPTED,
-  latestOf,
   withApi,
 } from "./client.ts";
+import { latestOf } from "./list.ts";
 
 /** The check that says whether waiting for a deletion is of use. */
 export const IS_CARRIED_OUT = "openpodcast/delete/is-carried-out";

@@ -1,17 +1,10 @@
 // What the list of changes demands: nothing is lost between two pages, two requests, or two apps.
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
 import { followLinks } from "../links.ts";
-import {
-  feedsOf,
-  IS_ACCEPTED,
-  Listed,
-  latestOf,
-  openOther,
-  openPodcast,
-  type Subscription,
-  withApi,
-} from "./client.ts";
+import { IS_ACCEPTED, openOther, openPodcast, withApi } from "./client.ts";
 import { IS_CARRIED_OUT, IS_TOLD } from "./deleting.ts";
+import { feedsOf, latestOf } from "./list.ts";
+import { Listed, type Subscription } from "./schemas.ts";
 
 const urlsOf = (items: Subscription[]) => [...new Set(feedsOf(items))].sort();
 
