@@ -113,21 +113,14 @@ function credentialsOf({ target }: Prober, owner: Owner): { user: string; passwo
   return { user, password };
 }
 
-export type SyncClient = ReturnType<typeof syncClient>;
-
-/** @param device used by the gPodder API only */
-export function syncClient(
+/** Signs in as an app does, and sends its requests. */
+function signerFor(
   prober: Prober,
   { protocol, user_agent, signs_in, describes_device }: Identity,
-  device: string,
-  owner: Owner = "first",
+  { paths, device, basic }: { paths: ReturnType<typeof pathsOf>; device: string; basic: { Authorization: string } },
 ) {
-  const { user, password } = credentialsOf(prober, owner);
   const isNextcloud = protocol === "nextcloud";
-  const paths = pathsOf(protocol, user, device);
-  const basic = { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
   const cookies = new Cookies();
-  const added = new Set<string>();
   let isKnown = false;
 
   const send = async (method: string, path: string, { body, headers }: Sent): Promise<Answer> => {
@@ -175,6 +168,21 @@ export function syncClient(
     return isRefused && (await describe()).status < 300 ? send(method, path, sent) : answer;
   }
 
+  return { signIn, login, request };
+}
+
+export type SyncClient = ReturnType<typeof syncClient>;
+
+/** @param device used by the gPodder API only */
+export function syncClient(prober: Prober, identity: Identity, device: string, owner: Owner = "first") {
+  const { protocol } = identity;
+  const { user, password } = credentialsOf(prober, owner);
+  const isNextcloud = protocol === "nextcloud";
+  const paths = pathsOf(protocol, user, device);
+  const basic = { Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
+  const { signIn, login, request } = signerFor(prober, identity, { paths, device, basic });
+  const added = new Set<string>();
+
   const get = async <T>(path: string, schema: z.ZodType<T>) => {
     return requireSuccess(await request("GET", path)).json(schema);
   };
@@ -199,6 +207,12 @@ export function syncClient(
       paths.uploadActions,
       actions.map((one) => ({ ...(!isNextcloud && { device }), ...one })),
     );
+
+  function timestampOf(answer: Answer): number | null {
+    requireSuccess(answer);
+    if (!isNextcloud) return answer.json(Uploaded).timestamp;
+    return Uploaded.safeParse(parseJson(answer.text)).data?.timestamp ?? null;
+  }
 
   return {
     signIn,
@@ -225,12 +239,6 @@ export function syncClient(
     device,
     protocol,
   };
-
-  function timestampOf(answer: Answer): number | null {
-    requireSuccess(answer);
-    if (!isNextcloud) return answer.json(Uploaded).timestamp;
-    return Uploaded.safeParse(parseJson(answer.text)).data?.timestamp ?? null;
-  }
 }
 
 /** AntennaPod takes nothing but 200. @returns the answer */
