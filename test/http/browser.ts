@@ -62,3 +62,10 @@ export async function signedIn(server: TestApp, user: { name: string; token: str
   if (page.path !== "/podcasts") throw new Error(`Not signed in: ${page.path}`);
   return browser;
 }
+
+/** Connects AntennaPod on a phone, or what `fields` says. */
+export const connect = (browser: Browser, fields: Record<string, string> = {}) =>
+  browser.submit("/connect", { app: "antennapod", device: "phone", nonce: "once".repeat(5), ...fields });
+
+/** The token in a page; "" if it shows none. */
+export const tokenIn = (body: string) => /podkeep_[a-z0-9_]{44,}/.exec(body)?.[0] ?? "";

@@ -1,11 +1,11 @@
-// Apps on the page: list, revoke, connect by typing or by a code.
+// Apps on the page, their devices, and the sessions of the page itself: list, rename, revoke, sign out.
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createSession, listSessions } from "../../../src/services/accounts/sessions.ts";
 import { issueToken } from "../../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { saveDevice } from "../../../src/services/devices/devices.ts";
-import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
-import { type Browser, openBrowser, signedIn } from "../browser.ts";
+import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { type Browser, connect, openBrowser, signedIn, tokenIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
 let server: TestApp;
@@ -20,74 +20,8 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const tokenIn = (body: string) => /podkeep_[a-z0-9_]{44,}/.exec(body)?.[0] ?? "";
-const connect = (fields: Record<string, string> = {}) =>
-  browser.submit("/connect", { app: "antennapod", device: "phone", nonce: "once".repeat(5), ...fields });
-
-test("an app is connected with the values that its screens ask for, and its token works", async () => {
-  const page = await connect();
-  expect(page.body).toContain("Connect AntennaPod");
-  expect(page.body).toContain("Server address");
-  expect(page.body).toContain(`<code>${ORIGIN}</code>`);
-  expect(page.body).toContain("<code>ann</code>");
-  const app = server.as(user, tokenIn(page.body));
-  expect((await app.request("GET", "/subscriptions")).status).toBe(200);
-  expect((await browser.open("/apps")).body).toContain("AntennaPod, phone");
-});
-
-test("a form of an app that lacks something says what", async () => {
-  const { status, body } = await connect({ nonce: "short", device: "d".repeat(61) });
-  expect(status).toBe(400);
-  expect(body).toContain("The form is incomplete: device is not valid, nonce is not valid");
-  const empty = await browser.submit("/connect", { app: "antennapod" });
-  expect(empty.body).toContain("The form is incomplete: device is missing, nonce is missing");
-});
-
-test("AntennaPod is connected without a token: the code comes first, then the steps with the server's address", async () => {
-  expect((await browser.open("/connect")).body).toContain('href="/connect?app=antennapod"');
-  expect((await browser.open("/connect?app=other")).body).toContain("<h1>Connect another app</h1>");
-  const { body } = await browser.open("/connect?app=antennapod");
-  const [code, link, nextcloud, address] = [
-    "<svg",
-    `<code>${ORIGIN}/connect/antennapod</code>`,
-    "Nextcloud Gpoddersync",
-    `<code>${ORIGIN}</code>`,
-  ].map((text) => body.indexOf(text));
-  expect(code).toBeGreaterThan(0);
-  expect(link).toBeGreaterThan(code ?? 0);
-  expect(nextcloud).toBeGreaterThan(link ?? 0);
-  expect(address).toBeGreaterThan(nextcloud ?? 0);
-  expect(body).toContain('href="/connect?app=antennapod&amp;by=token"');
-  expect((await server.sql("select id from tokens")).length).toBe(1);
-  const phone = openBrowser(server);
-  const guide = await phone.open("/connect/antennapod");
-  expect(guide.body).toContain("Nextcloud Gpoddersync");
-  expect(guide.body).toContain(`<code>${ORIGIN}</code>`);
-});
-
-test("on the phone itself no code is drawn: the steps come at once", async () => {
-  const phone = openBrowser(server, "Mozilla/5.0 (Linux; Android 16) Chrome/140.0 Mobile Safari/537.36");
-  await phone.submit("/sign-in", { name: "ann", password: PASSWORD });
-  const { body } = await phone.open("/connect?app=antennapod");
-  expect(body).not.toContain("<svg");
-  expect(body).toContain("Nextcloud Gpoddersync");
-  const page = await phone.submit("/connect", { app: "openpodcast", device: "", nonce: "once".repeat(5) });
-  expect(page.body).not.toContain("<svg");
-});
-
-test("each app has a guide that shows no secret", async () => {
-  const { body } = await browser.open("/account");
-  const guides = [...body.matchAll(/href="(\/connect\/[a-z]+)"/g)].map(([, path = ""]) => path);
-  expect(guides).toHaveLength(6);
-  for (const path of guides) {
-    const guide = await openBrowser(server).open(path);
-    expect([path, guide.status]).toEqual([path, 200]);
-    expect(guide.body).toContain(`<code>${ORIGIN}</code>`);
-  }
-});
-
 test("renaming and revoking open in their row, with a way out", async () => {
-  const [, id] = tokenIn((await connect()).body).split("_");
+  const [, id] = tokenIn((await connect(browser)).body).split("_");
   const rename = await browser.open(`/apps?rename=${id}`);
   expect(rename.body).toContain(`action="/apps/${id}/rename"`);
   expect(rename.body).toContain('href="/apps"');
@@ -97,39 +31,8 @@ test("renaming and revoking open in their row, with a way out", async () => {
   expect(revoke.body.split(">Cancel<")).toHaveLength(2);
 });
 
-test("no code is drawn for a server that no phone reaches, and the page says what to set", async () => {
-  const here = openBrowser(server, "", "http://127.0.0.1:8042");
-  expect((await here.open("/")).body).toContain("No phone can reach this server at this address.");
-  await here.submit("/sign-in", { name: "ann", password: PASSWORD });
-  const page = await here.submit("/connect", { app: "antennapod", device: "", nonce: "once".repeat(5) });
-  expect(page.body).toContain("stop it, and start it with PODKEEP_HOST=0.0.0.0 npm start");
-  expect(page.body).toContain("<code>http://127.0.0.1:8042</code>");
-  expect(page.body).not.toContain("<svg");
-  expect(page.body).not.toContain("/connect/");
-  const steps = (await here.open("/connect?app=antennapod")).body;
-  expect(steps).toContain("No phone can reach this server at this address.");
-  expect(steps).not.toContain("<svg");
-  const there = (await connect()).body;
-  expect(there).not.toContain("No phone can reach");
-  expect(there).toContain("<svg");
-});
-
-test("a form that is sent again gives the same token, not another one", async () => {
-  const first = await connect();
-  await connect({ device: "tablet" });
-  expect(tokenIn((await connect()).body)).toBe(tokenIn(first.body));
-  expect((await browser.open("/apps")).body.split(">AntennaPod, phone<")).toHaveLength(2);
-});
-
-test("unknown apps and missing fields are refused", async () => {
-  for (const fields of [{ app: "winamp" }, { device: "x".repeat(61) }, { nonce: "short" }]) {
-    expect((await connect({ nonce: "another".repeat(3), ...fields } as Record<string, string>)).status).toBe(400);
-  }
-  expect((await browser.submit("/connect", {})).status).toBe(400);
-});
-
 test("a revoked app can't sync any more; looking at the question revokes nothing", async () => {
-  const token = tokenIn((await connect()).body);
+  const token = tokenIn((await connect(browser)).body);
   const [, id] = token.split("_");
   expect((await browser.open(`/apps?revoke=${id}`)).body).toContain("Revoke <bdi>AntennaPod, phone</bdi>?");
   expect((await browser.open(`/apps/${id}/revoke`)).status).toBe(404);
@@ -169,27 +72,6 @@ test("labels of apps can't bring markup into the page", async () => {
   expect((await browser.open("/apps")).body).not.toContain("<img");
 });
 
-test("the code's link shows the values on the phone once, without signing in", async () => {
-  const page = await connect();
-  const path = /\/connect\/[0-9a-f]{32}/.exec(page.body)?.[0] ?? "";
-  const phone = openBrowser(server);
-  for (const _ of [1, 2]) expect(tokenIn((await phone.open(path)).body)).toBe("");
-  expect(tokenIn((await phone.submit(path)).body)).toBe(tokenIn(page.body));
-  expect((await phone.submit(path)).body).toContain("This link was used already");
-  expect(phone.cookies.size).toBe(0);
-});
-
-test("the code's link ends after ten minutes, and others show nothing", async () => {
-  const page = await connect();
-  const path = /\/connect\/[0-9a-f]{32}/.exec(page.body)?.[0] ?? "";
-  const [phone, other] = [openBrowser(server), `/connect/${"a".repeat(32)}`];
-  for (const answer of [await phone.open(other), await phone.submit(other)]) {
-    expect(answer.body).toContain("Connect the app again");
-  }
-  server.clock.advance(10 * 60_000);
-  expect(tokenIn((await phone.submit(path)).body)).toBe("");
-});
-
 test("devices are listed with their app, and can be renamed and forgotten", async () => {
   const actor = { ...actAsUser(user.id), kind: "token", id: user.token.split("_")[1] ?? "" } as const;
   await saveDevice(server.app, actor, { id: "phone1", caption: "Pixel", type: "mobile" });
@@ -215,7 +97,7 @@ test("opening again the address of a refused rename leads to the list, also for 
 });
 
 test("an app can be renamed, with markup as text, and not to nothing", async () => {
-  const [, id] = tokenIn((await connect()).body).split("_");
+  const [, id] = tokenIn((await connect(browser)).body).split("_");
   expect((await browser.submit(`/apps/${id}/rename`, { label: " Old <b>phone " })).body).toContain(
     "Old &lt;b&gt;phone</bdi>",
   );
@@ -226,7 +108,7 @@ test("an app can be renamed, with markup as text, and not to nothing", async () 
 });
 
 test("a name that is refused stays in its field, with the reason", async () => {
-  const [, id] = tokenIn((await connect()).body).split("_");
+  const [, id] = tokenIn((await connect(browser)).body).split("_");
   await saveDevice(server.app, actAsUser(user.id), { id: "desk", caption: "Desk" });
   for (const [path, field, text, said] of [
     [`/apps/${id}/rename`, "label", "  ", "An app&#39;s name has 1 to 100 printable characters."],
@@ -344,23 +226,6 @@ test("a session has one row while it lasts: signing in again, signing out and a 
   server.clock.advance(30 * 86_400_000);
   await signedIn(server, user);
   expect(await count()).toBe(1);
-});
-
-test("the link's table shows no token, and the link works on another server", async () => {
-  const page = await connect();
-  const token = tokenIn(page.body);
-  const path = /\/connect\/[0-9a-f]{32}/.exec(page.body)?.[0] ?? "";
-  const stored = JSON.stringify(await server.sql("select * from connect_links"));
-  for (const secret of [token, path.split("/").at(-1) ?? ""]) expect(stored).not.toContain(secret);
-  await server.reopen();
-  const answers = await Promise.all([1, 2, 3].map(() => openBrowser(server).submit(path)));
-  expect(answers.map(({ body }) => tokenIn(body)).sort()).toEqual(["", "", token]);
-});
-
-test("going back and choosing another app gives another token", async () => {
-  const [first, second] = [await connect(), await connect({ app: "kasts" })];
-  expect(tokenIn(first.body)).not.toBe(tokenIn(second.body));
-  expect(second.body).toContain("Connect Kasts");
 });
 
 test("a user has up to 100 sessions of the page: one more ends the one that was not seen for longest", async () => {
