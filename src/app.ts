@@ -1,4 +1,4 @@
-// The composition root: opens the database and puts services and worker together.
+// The composition root: opens the database and puts services and workers together.
 import { dirname } from "node:path";
 import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
 import type { Config } from "./config/settings.ts";
@@ -22,7 +22,7 @@ export interface App extends Context {
   log: Logger;
   metrics: Metrics | undefined;
   /** Carries out deletions. */
-  worker: BackgroundWorker;
+  deletionWorker: BackgroundWorker;
   /** Moves episodes in parts. */
   mover: BackgroundWorker;
   /** Waits for deletions, moves and looks for mass removals in progress, then closes the database. */
@@ -68,7 +68,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     clock,
     ids: options.ids ?? systemIds,
     config,
-    wakeWorker: () => worker.wake(),
+    wakeDeletionWorker: () => deletionWorker.wake(),
     episodeMoving: {
       many: 1000,
       part: 128,
@@ -81,16 +81,16 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     sessions: new Map(),
     removals: createRemovalWatch({ database, clock }, log, metrics),
   };
-  const worker = createDeletionWorker(context, log);
+  const deletionWorker = createDeletionWorker(context, log);
   const mover = createEpisodeMover(context, log);
   return {
     ...context,
     log,
     metrics,
-    worker,
+    deletionWorker,
     mover,
     async close() {
-      await Promise.all([worker.stop(), mover.stop()]);
+      await Promise.all([deletionWorker.stop(), mover.stop()]);
       await context.removals.idle();
       await database.close();
     },

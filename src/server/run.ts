@@ -69,7 +69,7 @@ async function start(config: Config, options: RunOptions, { log, show }: Log) {
     const systemd = connectSystemd();
     const signal = receiveSignal(log);
     opened.resolve({ app, http: createHttp(app, feedFinder(app)) });
-    app.worker.start();
+    app.deletionWorker.start();
     app.mover.start();
     const endBackups = scheduleBackups(config, options.program, log, {
       findLoss: () => app.database.findLoss(),

@@ -24,7 +24,7 @@ export interface Context {
   ids: Ids;
   config: Config;
   /** Called after each commit that can leave work for the deletion worker. */
-  wakeWorker: () => void;
+  wakeDeletionWorker: () => void;
   episodeMoving: EpisodeMoving;
   passwords: PasswordChecker;
   /** Hashes of tokens and ids of the page's sessions whose last use is being written. */

@@ -177,7 +177,7 @@ export async function openTestApp(
       await until(() => test.app.noting.size === 0);
     },
     drain: async () => {
-      await test.app.worker.drain();
+      await test.app.deletionWorker.drain();
       await test.app.mover.drain();
     },
     async reopen() {

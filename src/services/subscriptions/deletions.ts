@@ -103,6 +103,6 @@ export async function retryDeletion(context: Context, actor: Actor, id: number):
     // The user's clock moves, so that no app keeps the response that it has of this deletion.
     nextTimestamp();
   });
-  context.wakeWorker();
+  context.wakeDeletionWorker();
   return showDeletion(context, actor, id);
 }

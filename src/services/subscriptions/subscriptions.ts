@@ -189,6 +189,6 @@ export async function requestDeletion(context: Context, actor: Actor, guid: stri
     await insertDeletion(tx, { user_id, id, subscription: row.id, ...state, ...times, ...writeActor(actor) });
     return id;
   });
-  context.wakeWorker();
+  context.wakeDeletionWorker();
   return deletion;
 }

@@ -207,7 +207,7 @@ test("a podcast that is deleted while others wait keeps what is played once it i
   await subscribe(A);
   expect(await moves()).toBeGreaterThan(0);
   await requestDeletion(podkeep.app, ann, guid);
-  await podkeep.app.worker.drain();
+  await podkeep.app.deletionWorker.drain();
   podkeep.clock.advance(60_000);
   await subscribe(B);
   await upload(clientOf("phone"), playOf(COUNT, 90, { feed_url: B }));
@@ -256,7 +256,7 @@ async function splitMerged(merge: () => Promise<unknown>): Promise<void> {
 test("what a restored list splits off stays if the podcast that it waits to leave is deleted", async () => {
   const { a } = await splitAgain();
   await requestDeletion(podkeep.app, ann, a);
-  await podkeep.app.worker.drain();
+  await podkeep.app.deletionWorker.drain();
   await podkeep.drain();
   expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${B} 1`] });
 });
@@ -321,7 +321,7 @@ test("what is played of a podcast that left the list again waits for it, and is 
   await upload(clientOf("phone"), ...playAll(A));
   const guid = await subscribe(A);
   await requestDeletion(podkeep.app, ann, guid);
-  await podkeep.app.worker.drain();
+  await podkeep.app.deletionWorker.drain();
   podkeep.clock.advance(60_000);
   await podkeep.sql("delete from feeds");
   await upload(clientOf("phone"), playOf(COUNT, 9));
@@ -336,7 +336,7 @@ test("a deletion deletes a thousand episodes, and not what is played once the po
   await upload(clientOf("phone"), ...playAll(A));
   await upload(clientOf("phone"), playOf(COUNT, 2, { feed_url: B }));
   await requestDeletion(podkeep.app, ann, guid);
-  await podkeep.app.worker.drain();
+  await podkeep.app.deletionWorker.drain();
   podkeep.clock.advance(60_000);
   await subscribe(A);
   await upload(clientOf("phone"), playOf(0, 90));
@@ -352,7 +352,7 @@ test("what is played once a podcast is added again stays, also if its deletion w
   await upload(clientOf("phone"), playOf(0, 2, { feed_url: B }), playOf(1, 3, { feed_url: B }), ...playAll(A));
   await subscribe(A);
   await requestDeletion(podkeep.app, ann, guid);
-  await podkeep.app.worker.drain();
+  await podkeep.app.deletionWorker.drain();
   podkeep.clock.advance(60_000);
   await subscribe(B);
   await upload(clientOf("phone"), playOf(0, 90, { feed_url: B }));
@@ -368,7 +368,7 @@ test("a deletion deletes a thousand episodes that its podcast gets only later, b
   await moveSome();
   await podkeep.reopen();
   await requestDeletion(podkeep.app, ann, guid);
-  await podkeep.app.worker.drain();
+  await podkeep.app.deletionWorker.drain();
   podkeep.clock.advance(60_000);
   await podkeep.drain();
   expect(await told((await read(null)).actions)).toEqual({ count: 1, kinds: [`${B} 2`] });
@@ -419,7 +419,7 @@ test("a deletion deletes thousands of plays of one episode in parts, and no othe
   await upload(null, playOf(1, 1), playOf(2, 2, { feed_url: B }));
   await addPlays(1, 12_000);
   await requestDeletion(podkeep.app, ann, guid);
-  await podkeep.app.worker.drain();
+  await podkeep.app.deletionWorker.drain();
   expect(await plays()).toEqual([1, 12_001]);
   await moveSome();
   expect(await plays()).toEqual([1, 11_001]);
@@ -567,7 +567,7 @@ test.if(ON_SQLITE)("a backup that was made while episodes waited is restored wit
   await upload(clientOf("phone"), ...playAll(A), ...playAll(B, 2));
   await subscribe(A);
   await requestDeletion(podkeep.app, ann, guid);
-  await podkeep.app.worker.drain();
+  await podkeep.app.deletionWorker.drain();
   const { file } = await createBackup(podkeep.app.config, podkeep.clock);
   await podkeep.app.close();
   await restoreBackup(podkeep.app.config, podkeep.clock, file);

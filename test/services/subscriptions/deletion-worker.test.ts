@@ -220,7 +220,7 @@ test("a failing deletion keeps its last pause on a server whose clock is behind"
   await server.failDeletions("no");
   for (let n = 0; n < 3; n++) {
     await server.drain();
-    await other.worker.drain();
+    await other.deletionWorker.drain();
     expect(await record()).toMatchObject({ status: "PENDING", attempts: n + 1 });
     server.clock.set((await record()).run_after);
   }
@@ -244,7 +244,7 @@ test("a deletion that another server has finished is not logged as done", async 
     await server.sql(`create trigger other after update of attempts on deletions
       begin update deletions set status = 'SUCCESS' where id = new.id; end`);
   }
-  await other.worker.drain();
+  await other.deletionWorker.drain();
   await other.close();
   expect(await statusOf()).toBe("SUCCESS");
   expect(lines).toEqual([]);
@@ -258,7 +258,7 @@ test("two workers on one database carry out each deletion once", async () => {
       await user.remove(guidOf(n));
     }
     const before = (await server.sql("select clock from users"))[0]?.["clock"];
-    await Promise.all([server.drain(), other.worker.drain(), server.drain(), other.worker.drain()]);
+    await Promise.all([server.drain(), other.deletionWorker.drain(), server.drain(), other.deletionWorker.drain()]);
     // A read joins those that began in this turn of the event loop, in which another process could not answer.
     await nextTurn();
     const records = await listDeletions(server.app, { user: "ann" });
@@ -288,7 +288,7 @@ test("a started worker tries a deletion again when that is due, however seldom i
   user = await server.user("ann");
   await user.add("https://a.example/", A);
   await server.failDeletions("broken");
-  server.app.worker.start();
+  server.app.deletionWorker.start();
   await user.remove(A);
   await until(async () => (await record()).reason);
   server.clock.advance(MINUTE);
@@ -296,12 +296,12 @@ test("a started worker tries a deletion again when that is due, however seldom i
 });
 
 test("a started worker carries out new deletions, and stops when it is stopped", async () => {
-  server.app.worker.start();
+  server.app.deletionWorker.start();
   await user.remove(A);
   const path = "/deletions/1";
   while ((await statusOf()) === "PENDING") await Bun.sleep(1);
   expect((await user.request("GET", path)).body.status).toBe("SUCCESS");
-  await server.app.worker.stop();
+  await server.app.deletionWorker.stop();
   await user.add("https://a.example/");
   expect(await user.remove(A)).toBe(2);
   await Bun.sleep(20);
