@@ -76,24 +76,7 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
   // Where a refused form was, for browsers that open it again.
   http.get("/podcasts/import", (c) => c.redirect("/podcasts/more", 303));
 
-  http.post("/podcasts/import", async (c) => {
-    const { file } = await readFields(c);
-    if (!(file instanceof File) || file.size === 0) {
-      return show(c, <MorePage problem={texts.podcasts.noFile} />, 400);
-    }
-    try {
-      const feeds = await readOpmlInTurns(decodeOpml(await file.bytes()));
-      const most = app.config.max_items;
-      if (feeds.length > most) return show(c, <MorePage problem={texts.podcasts.tooMany(feeds.length, most)} />, 413);
-      const { added, present, failed } = await importFeeds(app, c.get("actor"), feeds, { dry_run: false });
-      if (failed.length === 0) return c.redirect(`/podcasts?imported=${added.length}.${present.length}`, 303);
-      const notice = texts.podcasts.imported(added.length, present.length, failed.length);
-      return show(c, <MorePage notice={notice} failed={failed} />);
-    } catch (error) {
-      if (!(error instanceof OpmlError)) throw error;
-      return show(c, <MorePage problem={texts.podcasts.badFile(error.message)} />, 400);
-    }
-  });
+  http.post("/podcasts/import", (c) => importFile(c, app));
 
   http.get("/podcasts/podkeep.opml", async (c) => {
     const feeds = await exportFeeds(app, c.get("actor"));
@@ -102,6 +85,25 @@ export function servePodcasts(http: Hono<HttpEnv>, app: App, { findFeed }: Pick<
   });
 
   http.get("/podcasts/:guid", (c) => showPodcast(c, app));
+}
+
+async function importFile(c: Context<HttpEnv>, app: App): Promise<Response> {
+  const { file } = await readFields(c);
+  if (!(file instanceof File) || file.size === 0) {
+    return show(c, <MorePage problem={texts.podcasts.noFile} />, 400);
+  }
+  try {
+    const feeds = await readOpmlInTurns(decodeOpml(await file.bytes()));
+    const most = app.config.max_items;
+    if (feeds.length > most) return show(c, <MorePage problem={texts.podcasts.tooMany(feeds.length, most)} />, 413);
+    const { added, present, failed } = await importFeeds(app, c.get("actor"), feeds, { dry_run: false });
+    if (failed.length === 0) return c.redirect(`/podcasts?imported=${added.length}.${present.length}`, 303);
+    const notice = texts.podcasts.imported(added.length, present.length, failed.length);
+    return show(c, <MorePage notice={notice} failed={failed} />);
+  } catch (error) {
+    if (!(error instanceof OpmlError)) throw error;
+    return show(c, <MorePage problem={texts.podcasts.badFile(error.message)} />, 400);
+  }
 }
 
 async function showPodcast(c: Context<HttpEnv>, app: App): Promise<Response> {
