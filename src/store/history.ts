@@ -160,9 +160,9 @@ export const readChanges = (database: Database, { user_id, from, to }: Owner & {
     historyPosition,
   );
 
-/** All changes from a timestamp on, newest first. */
-export const listChangesFrom = (tx: Tx, p: Owner & { from: number }) =>
-  readRows(HISTORY_END, (place, limit) => listChangesBefore(tx, { ...p, ...place, limit }), historyPosition);
+/** The `limit` last changes from a timestamp on, newest first. */
+export const listChangesFrom = (tx: Tx, { limit: most, ...p }: Owner & { from: number; limit?: number }) =>
+  readRows(HISTORY_END, (place, limit) => listChangesBefore(tx, { ...p, ...place, limit }), historyPosition, most);
 
 /** The changes from a timestamp on that come before a position, newest first: what happened, and who did it. */
 export const listActsFrom = statement((db, p: HistorySpan) =>

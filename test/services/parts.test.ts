@@ -17,6 +17,7 @@ import { listMassRemovals } from "../../src/services/subscriptions/noticed-remov
 import { play } from "../domain/episode-sync.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { beforeWrites } from "../support/before-writes.ts";
+import { mostReadByWrites } from "../support/count-reads.ts";
 import { ON_SQLITE } from "../support/database.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { addFeeds } from "../support/feeds.ts";
@@ -394,6 +395,29 @@ test("a large upload brings nothing back that another app removed while it was o
   await uploadFeedChanges(between, phone.actor, phone.client, { add: urls("new").toReversed(), remove: [] });
   expect(await listOf(user)).toEqual([]);
 });
+
+test.each([1, MANY])(
+  "an app that echoes %d podcasts after thousands of changes brings none back, and no other user waits for all of them",
+  async (count) => {
+    const user = await podkeep.user();
+    const [phone, laptop] = [deviceOf(user, "phone", "AntennaPod"), deviceOf(user, "laptop", "mygpoclient")];
+    await addFeeds(podkeep.app, user.id, urls("new"));
+    const { timestamp } = await get(phone, 0);
+    podkeep.clock.advance(5000);
+    await get(phone, timestamp);
+    podkeep.clock.advance(5000);
+    for (const list of [[], urls("new"), [], urls("new"), []]) {
+      const remove = list.length === 0 ? urls("new") : [];
+      await uploadFeedChanges(podkeep.app, laptop.actor, laptop.client, { add: list, remove });
+    }
+    const echoed = { add: urls("new").slice(0, count), remove: [] };
+    const most = await mostReadByWrites(podkeep.app, (context) =>
+      uploadFeedChanges(context, phone.actor, phone.client, echoed),
+    );
+    expect(most).toBeLessThan(1000);
+    expect(await listOf(user)).toEqual([]);
+  },
+);
 
 test.each([200, MANY])(
   "what AntennaPod has received and its user removes goes, though it removes %d podcasts before that in one upload",

@@ -3,6 +3,29 @@ import type { Tx } from "../../src/db/statement.ts";
 import type { Context } from "../../src/services/context.ts";
 import { withMethods } from "./with-methods.ts";
 
+/** The most rows that the statements of one write transaction of `work` return. */
+export async function mostReadByWrites<C extends Context>(context: C, work: (context: C) => Promise<unknown>) {
+  let most = 0;
+  const { database } = context;
+  const counting = withMethods(database, {
+    write: <T>(run: (tx: Tx) => Promise<T>, queue?: number) =>
+      database.write((tx) => {
+        let rows = 0;
+        return run({
+          kysely: tx.kysely,
+          async execute(query) {
+            const found = await tx.execute(query);
+            rows += found.length;
+            most = Math.max(most, rows);
+            return found;
+          },
+        });
+      }, queue),
+  });
+  await work({ ...context, database: counting });
+  return most;
+}
+
 /** Counts the statements that `work` reads with, and their rows. */
 export async function countReads<C extends Context>(context: C, work: (context: C) => Promise<unknown>) {
   const read = { statements: 0, rows: 0 };

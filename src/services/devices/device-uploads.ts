@@ -36,8 +36,9 @@ import { rehearse, transact, type UserTx } from "../transact.ts";
 import { ClientCursor } from "./client-cursor.ts";
 import type { Client } from "./clients.ts";
 import { holdingsIn, keepHoldings, readSpellings } from "./device-list.ts";
+import { type LaterChanges, ManyChanges } from "./later-changes.ts";
 import { findMeant } from "./meant-feeds.ts";
-import { type LaterChanges, listingsIn, readKnown } from "./reported-feeds.ts";
+import { listingsIn, readKnown } from "./reported-feeds.ts";
 
 /**
  * Applies what a client reports that its user added and removed. Feed URLs that are refused are left out. Some apps queue
@@ -105,8 +106,6 @@ interface Begun {
   habits: Habits;
   /** Parts after the first one. */
   rest: Report[][];
-  /** What changed after the client knew the list last, if a part needed it. */
-  later: LaterChanges | null;
   /** The user's clock when the upload began. */
   began: Millis;
   /** The user's clock after the part that was applied last. */
@@ -152,22 +151,40 @@ async function applyInParts(
     // Not in a transaction, for which other users would wait.
     read = { parts: await rehearse(context, actor, readParts), began };
   }
-  let begun: Begun = await transact(context, actor, async (user) => {
+  const apply = partApplier(context, actor);
+  let begun = await apply(async (user, later) => {
     const cursor = await beginCursor(user);
     const [first = [], ...rest] = read?.parts ?? (await readParts(user));
     const began = read?.began ?? (rest.length > 0 ? begin(user) : user.clock());
     await keepReceived(user, cursor, habits, [first, ...rest].flat());
-    return applyPart(context, user, { cursor, habits, rest, later: null, began, clock: 0 }, first);
+    return applyPart(context, user, { cursor, habits, rest, began, clock: 0 }, first, later);
   });
   for (const part of begun.rest) {
-    begun = await transact(context, actor, async (user) => {
+    begun = await apply(async (user, later) => {
       // The client may have been forgotten since the last part.
       await beginCursor(user);
-      return applyPart(context, user, begun, part);
+      return applyPart(context, user, begun, part, later);
     });
   }
   // Not 0: an app that was forgotten since its GET would start from nothing, and report again what was removed elsewhere.
   return begun.cursor.last?.given ?? givenToUnknown(begun.clock);
+}
+
+/** Makes a function that applies a part in a transaction, with what changed later as far as that is too much for one. */
+function partApplier(context: Context, actor: Actor) {
+  let read: LaterChanges | null = null;
+  return async (apply: (user: UserTx, later: LaterChanges | null) => Promise<Begun>): Promise<Begun> => {
+    for (;;) {
+      const later = read;
+      await later?.readOn(context.database, actor.user_id);
+      try {
+        return await transact(context, actor, (user) => apply(user, later));
+      } catch (error) {
+        if (!(error instanceof ManyChanges)) throw error;
+        read = error.later;
+      }
+    }
+  };
 }
 
 /** Keeps that a client has received what its last GET sent, if the upload says so. */
@@ -212,9 +229,17 @@ async function splitReports({ tx, user_id }: UserTx, reports: Report[]): Promise
 /**
  * Applies a part of an upload, without what the client has reported again since the upload began: an app that gave up
  * on it may have sent that to another server.
+ * @param read what changed after the client knew the list last, as far as it was read before
  * @returns the upload for the next part
+ * @throws ManyChanges
  */
-async function applyPart(context: Context, user: UserTx, upload: Begun, sent: Report[]): Promise<Begun> {
+async function applyPart(
+  context: Context,
+  user: UserTx,
+  upload: Begun,
+  sent: Report[],
+  read: LaterChanges | null,
+): Promise<Begun> {
   const { cursor } = upload;
   const before = user.clock();
   const feeds = new Map<string, FeedUrl>();
@@ -224,7 +249,7 @@ async function applyPart(context: Context, user: UserTx, upload: Begun, sent: Re
   });
   const guids = sent.flatMap(({ feed }) => feeds.get(feed)?.computed_guid ?? []);
   const set = await loadWorkingSet(user, { feeds: [...feeds.keys()], guids });
-  const { known, later } = await readKnown(user, upload, sent, set, feeds);
+  const known = await readKnown(user, { ...upload, read }, sent, set, feeds);
   const reports = sent.filter(({ feed }) => (known.holdings.get(feed)?.reported_at ?? 0) <= upload.began);
   // What one report says of the device is known when the next one is heard.
   const holdings = new Map(known.holdings);
@@ -249,7 +274,7 @@ async function applyPart(context: Context, user: UserTx, upload: Begun, sent: Re
     await saveHeld(user, cursor.client, holdings, listings, known);
     await renewForClient(user, cursor.client.id, newlyHeld(heard, known));
   }
-  return { ...upload, later, clock: user.clock() };
+  return { ...upload, clock: user.clock() };
 }
 
 /** Saves holdings that have changed, and the spellings in them that are new. */

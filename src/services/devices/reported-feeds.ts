@@ -2,31 +2,32 @@
 import { currentListing, type Holdings, isListed, type Listing, leftListing } from "../../domain/device-list.ts";
 import { type FeedUrl, hashFeedUrl } from "../../domain/feed-url.ts";
 import type { Habits } from "../../domain/habits.ts";
-import { type Change, isSubscribed, statusOf, undoChanges, type What } from "../../domain/history.ts";
+import { isSubscribed, statusOf, undoChanges, type What } from "../../domain/history.ts";
 import { addedIn, isReversed, type Known, type Report } from "../../domain/reports.ts";
 import { knowledgeOf, type Millis } from "../../domain/sync-window.ts";
 import type { WorkingSet } from "../../domain/working-set.ts";
 import { findCursor } from "../../store/cursors.ts";
-import { listChangesFrom, readHistoryStart } from "../../store/history.ts";
 import { findHoldings } from "../../store/holdings.ts";
-import { rowsOf } from "../../store/rows.ts";
+import { columnOf, rowsOf } from "../../store/rows.ts";
 import { mapInTurns } from "../../turns.ts";
 import type { UserTx } from "../transact.ts";
 import type { ClientCursor } from "./client-cursor.ts";
 import { holdingsIn, readSpellings } from "./device-list.ts";
+import { LaterChanges } from "./later-changes.ts";
 
 /**
  * Reads what reports are compared with.
+ * @param read what changed after the client knew the list, as far as that was read before the transaction
  * @param feeds of the reports, by hash
- * @returns also what changed after the client knew the list, for the next part
+ * @throws ManyChanges
  */
 export async function readKnown(
   user: UserTx,
-  { cursor, habits, later: read }: { cursor: ClientCursor; habits: Habits; later: LaterChanges | null },
+  { cursor, habits, read }: { cursor: ClientCursor; habits: Habits; read: LaterChanges | null },
   reports: Report[],
   set: WorkingSet,
   feeds: ReadonlyMap<string, FeedUrl>,
-): Promise<{ known: Known; later: LaterChanges | null }> {
+): Promise<Known> {
   const { tx, user_id } = user;
   const { client, last } = cursor;
   const listings = await listingsIn(set, feeds.keys());
@@ -42,8 +43,8 @@ export async function readKnown(
   const left = reports.filter((one) => unobeyedAfter.some((after) => isLeft(one, listings.get(one.feed), after)));
   // Only for these the past is read: it may be long.
   const isRead = left.length > 0 || reversed.length > 0;
-  const later = isRead ? await readLater(user, comparedAt ?? toldUntil, read) : read;
-  const known = {
+  const later = isRead ? await LaterChanges.find(user, comparedAt ?? toldUntil, read) : null;
+  return {
     listings,
     last,
     toldUntil,
@@ -57,31 +58,6 @@ export async function readKnown(
     wasListed: pastOf(set, reversed, later),
     spellings: await readSpellings(tx, user_id, cursor, feeds.keys()),
   };
-  return { known, later };
-}
-
-/** What changed after a time, newest first. */
-export interface LaterChanges {
-  after: Millis;
-  /** The user's clock when they were read. */
-  clock: Millis;
-  changes: Change[];
-}
-
-/**
- * Reads what changed after a time; null if the history no longer has all of that.
- * @param read what an earlier part of the upload has read, which is not read again
- */
-async function readLater(
-  { tx, user_id, clock }: UserTx,
-  after: Millis,
-  read: LaterChanges | null,
-): Promise<LaterChanges | null> {
-  const [history] = await readHistoryStart(tx, { user_id });
-  if (!history || history.history_since > after) return null;
-  const known = read?.after === after ? read : { clock: after, changes: [] };
-  const news = await listChangesFrom(tx, { user_id, from: known.clock + 1 });
-  return { after, clock: clock(), changes: [...news, ...known.changes] };
 }
 
 /** Whether a report removes a feed that its subscription has left after a time. */
@@ -100,14 +76,12 @@ function findMoved(
   after: Millis,
 ): string[] {
   if (left.length === 0 || later === null) return [];
-  const since = later.changes.filter(({ changed_at }) => changed_at > after);
-  const changesOf = Map.groupBy(since, ({ subscription, merged_into }) => merged_into ?? subscription);
   const hasMoved = ({ feed }: Report) => {
     const subscription = set.byFeed(feed);
     if (!subscription || !isSubscribed(subscription)) return false;
     const holding = holdings.get(feed);
     if (holding?.reported === false && (holding.reported_at ?? 0) > after) return false;
-    const own = changesOf.get(subscription.id) ?? [];
+    const own = later.of(subscription.id).filter(({ changed_at }) => changed_at > after);
     const first = own.findLast(({ what }) => what === "moved");
     return own.every(({ what }) => ADDRESS.has(what)) && hashFeedUrl(first?.before ?? "") === feed;
   };
@@ -124,7 +98,7 @@ function pastOf(set: WorkingSet, reports: Report[], later: LaterChanges | null):
   const states = reports.flatMap(({ feed }) => set.byFeed(feed) ?? []);
   const past = undoChanges(
     states.map((one) => ({ ...one, status: statusOf(one) })),
-    later.changes,
+    later.ofAll(columnOf(states, "id")),
   );
   const byUrl = new Map([...past.values()].map((one) => [hashFeedUrl(one.feed_url), one]));
   for (const { feed } of reports) {
