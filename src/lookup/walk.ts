@@ -11,6 +11,7 @@ import {
   listWalks,
   saveWalks,
 } from "../store/feed-lookups.ts";
+import { listUsersAfter, lockUser } from "../store/users.ts";
 import type { LookupContext } from "./lookup.ts";
 import { giveFinding, knownFinding } from "./subscribers.ts";
 
@@ -35,7 +36,12 @@ export async function walkUsers(context: LookupContext): Promise<void> {
       if (signal.aborted) break;
       done.push({ user_id: id, clock });
     }
-    if (done.length > 0) await database.write((tx) => saveWalks(tx, {}, done));
+    if (done.length === 0) continue;
+    await database.write(async (tx) => {
+      const present = new Set((await listUsersAfter(tx, { after, limit: USERS })).map(({ id }) => id));
+      const walks = done.filter(({ user_id }) => present.has(user_id));
+      await saveWalks(tx, {}, walks);
+    });
   }
 }
 
@@ -55,10 +61,14 @@ async function walkUser(context: LookupContext, user_id: number, since: number):
           next_at += FIRST_LOOKUPS_APART;
           return { feed, feed_url, next_at };
         });
-      await database.write(async (tx) => {
+      const isThere = await database.write(async (tx) => {
+        // One who is being deleted must leave nothing.
+        if ((await lockUser(tx, { user_id })).length === 0) return false;
         await insertLookups(tx, {}, fresh);
         await insertFollowers(tx, { user_id }, subscribed);
-      });
+        return true;
+      }, user_id);
+      if (!isThere) return;
       for (const row of subscribed) {
         const lookup = known.get(row.feed);
         if (lookup) await giveFinding(context, { ...row, user_id }, knownFinding(lookup));

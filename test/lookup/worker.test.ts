@@ -1,9 +1,11 @@
 // What lookups change, and what they leave alone.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { LookupWorker } from "../../src/lookup/worker.ts";
 import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
 import { actAsWorker } from "../../src/services/actor.ts";
 import { listFeeds } from "../../src/services/subscriptions/feed-lookups.ts";
 import { guidOf, START, type TestUser } from "../support/app.ts";
+import { beforeWrites } from "../support/before-writes.ts";
 import { until } from "../support/patience.ts";
 import { type Feeds, GUID, guidTag, MINUTE, OTHER, openFeeds, rss, WEEK } from "./feeds.ts";
 
@@ -202,6 +204,20 @@ test("deleting a user deletes what only this user's feeds left", async () => {
   expect(rows).toEqual([{ feed_url: feeds.url("b") }]);
   expect(await feeds.podkeep.sql("select user_id from feed_followers")).toEqual([{ user_id: bob.id }]);
   expect(await feeds.podkeep.sql("select user_id from feed_walks")).toEqual([{ user_id: bob.id }]);
+});
+
+test.each([
+  ["its feeds are noted", 1],
+  ["it is noted how far they are known", 2],
+])("of a user who is deleted just before %s, nothing is left", async (_, at) => {
+  await feeds.add("a");
+  const deletes = beforeWrites(feeds.podkeep.app, async (write) => {
+    if (write === at) await deleteUser(feeds.podkeep.app, "ann");
+  });
+  await new LookupWorker(deletes).drain();
+  for (const table of ["feed_lookups", "feed_followers", "feed_walks"]) {
+    expect([table, await feeds.podkeep.sql(`select * from ${table}`)]).toEqual([table, []]);
+  }
 });
 
 test("of 300 feeds, a third of which fails, all others get their titles; four at a time, one per host", async () => {
