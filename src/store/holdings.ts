@@ -2,7 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement, type Tx } from "../db/statement.ts";
-import { columnOf, HIGHEST, readRows, saveRows } from "./rows.ts";
+import { columnOf, HIGHEST, PART, readRows, saveRows } from "./rows.ts";
 
 const COLUMNS = ["feed", "feed_url", "other_url", "reported", "reported_at", "decided", "resend_at"] as const;
 
@@ -61,8 +61,9 @@ export const listToResend = (tx: Tx, { start, ...of }: OfClient & { start: numbe
 /** Inserts holdings. Those that exist get all new fields. */
 export const saveHoldings = saveRows("holdings", ["user_id", "client"]);
 
-/** Gives a new client what another one holds. */
-export const copyHoldings = statement((db, p: Owner & { from: string; to: string }) =>
+type Copy = Owner & { from: string; to: string; after: string };
+
+const copyPart = statement((db, p: Copy) =>
   db
     .insertInto("holdings")
     .columns(["user_id", "client", ...COLUMNS])
@@ -71,9 +72,33 @@ export const copyHoldings = statement((db, p: Owner & { from: string; to: string
         .selectFrom("holdings")
         .select((row) => ["user_id", row.cast<string>(row.val(p.to), "text").as("client"), ...COLUMNS])
         .where("user_id", "=", p.user_id)
-        .where("client", "=", p.from),
+        .where("client", "=", p.from)
+        .where("feed", ">", p.after)
+        .orderBy("feed")
+        .limit(sql.lit(PART)),
     ),
 );
+
+const findEndOfPart = statement((db, p: OfClient & { after: string }) =>
+  db
+    .selectFrom("holdings")
+    .select("feed")
+    .where("user_id", "=", p.user_id)
+    .where("client", "=", p.client)
+    .where("feed", ">", p.after)
+    .orderBy("feed")
+    .limit(sql.lit(1))
+    .offset(sql.lit(PART - 1)),
+);
+
+/** Gives a new client what another one holds, in parts: others get turns between them. */
+export async function copyHoldings(tx: Tx, { user_id, from, to }: Omit<Copy, "after">): Promise<void> {
+  for (let after: string | undefined = ""; after !== undefined; ) {
+    await copyPart(tx, { user_id, from, to, after });
+    const [end]: { feed: string }[] = await findEndOfPart(tx, { user_id, client: from, after });
+    after = end?.feed;
+  }
+}
 
 export const deleteHoldings = bulkStatement((db, p: OfClient, rows: { feed: string }[]) =>
   db

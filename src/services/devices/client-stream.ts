@@ -82,18 +82,29 @@ export async function readStream<One extends Found>(
 ): Promise<{ found: One | null; sent: SyncWindow }> {
   const { stream, since, peek, refusesUnsaved } = reading;
   const now = context.clock.now();
-  const isUnchanged = context.database.watch?.(actor.user_id, stream === "feeds" ? "episodes" : undefined);
-  const seen = await context.database.read(async (tx) => {
-    const cursor = await ClientCursor.read(tx, actor.user_id, client, stream, since === 0);
-    return look(tx, cursor, now, reading);
-  });
+  const lookNow = async () => {
+    const isUnchanged = context.database.watch?.(actor.user_id, stream === "feeds" ? "episodes" : undefined);
+    const seen = await context.database.read(async (tx) => {
+      const cursor = await ClientCursor.read(tx, actor.user_id, client, stream, since === 0);
+      const takesOver = await cursor.takesOver(tx, actor.user_id);
+      return { ...(await look(tx, cursor, now, reading)), takesOver };
+    });
+    return { ...seen, isUnchanged };
+  };
+  let seen = await lookNow();
   // If it could not be written, the app would lose what it is about to upload.
   const mustWrite = client?.habits.forgetsQueue === true && stream === "feeds";
   if (peek || !(mustWrite || isMove(seen, now))) return seen;
+  const begin = (user: UserTx) => ClientCursor.begin(user, client, stream, since === 0, now);
   try {
+    if (seen.takesOver) {
+      // In a separate transaction: others don't wait while it looks for what is new then.
+      await transactAsReader(context, actor, begin);
+      seen = await lookNow();
+    }
     return await transactAsReader(context, actor, async (user) => {
-      const isSame = isUnchanged?.() === true && !(await seen.cursor.takesOver(user.tx, user.user_id));
-      const cursor = await ClientCursor.begin(user, client, stream, since === 0, now);
+      const isSame = seen.isUnchanged?.() === true;
+      const cursor = await begin(user);
       // Again, with the user locked: more may have come.
       const locked = isSame ? seen : await look(user.tx, cursor, now, reading);
       user.moveClock(locked.window.clock);

@@ -151,7 +151,11 @@ test("a GET that moves its client looks once, and again if anybody changed the l
   expect(await server.sql("select count(*) as count from episode_moves")).not.toEqual([{ count: 0 }]);
   await add("https://g.example/");
   expect(await read(() => app.mover.job.step())).toEqual({ add: ["https://g.example/"], looks: 0 });
-  // With another token, it takes over what it held.
-  phone = identifyClient({ ...actor, id: "another", device: "phone" }, appNamed("gPodder", "gpodder"));
-  expect((await read(async () => {})).looks).toBe(1);
+  // With another token, it takes over what it held, before it looks again.
+  const renew = (id: string) => identifyClient({ ...actor, id, device: "phone" }, appNamed("gPodder", "gpodder"));
+  phone = renew("another");
+  expect((await read(async () => {})).looks).toBe(0);
+  phone = renew("one more");
+  const { add: all, looks } = await read(() => add("https://h.example/"));
+  expect([all.includes("https://h.example/"), looks]).toEqual([true, 1]);
 });

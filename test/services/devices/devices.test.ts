@@ -22,6 +22,7 @@ import { uploadActions } from "../../../src/services/listening/episode-uploads.t
 import { openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
 import { beforeWrites } from "../../support/before-writes.ts";
+import { mostReadByWrites } from "../../support/count-reads.ts";
 import { rejectionOf } from "../../support/rejection.ts";
 
 let podkeep: TestApp;
@@ -225,6 +226,32 @@ test("a client that holds thousands of feeds is forgotten in parts, and no app t
   expect(await holdings()).toEqual([]);
   expect((await podkeep.sql("select id from clients")).map(({ id }) => id)).toEqual([next.id]);
 });
+
+// Others get turns after a thousand.
+test.each([999, 1000, 1001, 2500])(
+  "a new credential takes over %d feeds, all that the old one held, and no other user waits while it looks through them",
+  async (count) => {
+    const { app } = podkeep;
+    const feeds = Array.from({ length: count }, (_, n) => `https://a.example/${n}`);
+    const connect = async () => {
+      const admin = await actAsAdmin(app, "ann", "test");
+      const { id } = await issueToken(app, admin, { label: "app", scope: "write", expires_at: null });
+      const actor = { ...actAsUser(ann.id), kind: "token" as const, id, device: "phone" };
+      return { actor, client: identifyClient(actor, appNamed("AntennaPod", "gpodder")) };
+    };
+    const [earlier, next] = [await connect(), await connect()];
+    const { timestamp } = await readFeedChanges(app, earlier.actor, earlier.client, { since: 0 });
+    await uploadFeedChanges(app, earlier.actor, earlier.client, { add: feeds, remove: [] });
+    const most = await mostReadByWrites(app, (context) =>
+      readFeedChanges(context, next.actor, next.client, { since: timestamp }),
+    );
+    expect(most).toBeLessThan(100);
+    const held = (id: string) =>
+      podkeep.sql(`select feed, feed_url, reported, decided from holdings where client = '${id}' order by feed`);
+    expect(await held(earlier.client.id)).toHaveLength(count);
+    expect(await held(next.client.id)).toEqual(await held(earlier.client.id));
+  },
+);
 
 test("a client that makes room for a new one goes with all that it held", async () => {
   const { app } = podkeep;
