@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { nothingFrom } from "../../src/domain/moving-in.ts";
 import { DomainError } from "../../src/errors.ts";
 import { appNamed } from "../../src/http/apps.ts";
+import { issueToken } from "../../src/services/accounts/tokens.ts";
 import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
-import { type Actor, actAsUser } from "../../src/services/actor.ts";
+import { type Actor, actAsAdmin, actAsUser } from "../../src/services/actor.ts";
 import type { Context } from "../../src/services/context.ts";
 import { type Client, identifyClient } from "../../src/services/devices/clients.ts";
 import { readFeedChanges } from "../../src/services/devices/device-list.ts";
@@ -416,6 +417,28 @@ test.each([1, MANY])(
     );
     expect(most).toBeLessThan(1000);
     expect(await listOf(user)).toEqual([]);
+  },
+);
+
+test.each(["the same", "a new"])(
+  "a short list after a long one removes the rest, and no other user waits meanwhile, also with %s credential",
+  async (credential) => {
+    const user = await podkeep.user();
+    const upload = (context: Context, token: string, list: string[]) => {
+      const actor: Actor = { ...actAsUser(user.id, null, "laptop"), kind: "token", id: token };
+      return uploadFeedList(context, actor, identifyClient(actor, appNamed("gPodder", "gpodder")), list);
+    };
+    const token = await issueToken(podkeep.app, await actAsAdmin(podkeep.app, user.name, "test"), {
+      label: "laptop",
+      scope: "write",
+      expires_at: null,
+    });
+    await upload(podkeep.app, token.id, urls("new", 2500));
+    const most = await mostReadByWrites(podkeep.app, (context) =>
+      upload(context, credential === "a new" ? "another" : token.id, urls("new", 1)),
+    );
+    expect(most).toBeLessThan(1500);
+    expect(await listOf(user)).toEqual(urls("new", 1));
   },
 );
 

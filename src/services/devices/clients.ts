@@ -92,6 +92,16 @@ async function listEarlier(tx: Tx, user_id: number, { device, product }: Pick<Cl
 export const hasEarlier = async (tx: Tx, user_id: number, client: Client): Promise<boolean> =>
   (await listEarlier(tx, user_id, client)).length > 0;
 
+/** How many feeds a client holds, or would take over from an earlier one, up to `most`. */
+export async function countHeld(tx: Tx, user_id: number, client: Client, most: number): Promise<number> {
+  let count = 0;
+  for (const { id } of [client, ...(await listEarlier(tx, user_id, client))]) {
+    const held = await listHoldingsAfter(tx, { user_id, client: id, after: "", limit: most });
+    count = Math.max(count, held.length);
+  }
+  return count;
+}
+
 /** Those of a user's clients whose tokens ended or are gone. @param now wall time in Unix milliseconds */
 async function findEnded<One extends Pick<Client, "token_id">>(tx: Tx, user_id: number, clients: One[], now: number) {
   const tokens = clients.length > 0 ? await listUserTokens(tx, { user_id }) : [];

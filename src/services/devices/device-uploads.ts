@@ -1,4 +1,5 @@
 // Uploads of devices: what they report, and what that changes.
+import type { Tx } from "../../db/statement.ts";
 import { WaitingLimit } from "../../db/waiting-limit.ts";
 import { currentListing, type Holding, type Holdings, isOwn, type Listing } from "../../domain/device-list.ts";
 import { type FeedUrl, hashFeedUrl, readFeedUrl } from "../../domain/feed-url.ts";
@@ -34,7 +35,7 @@ import { inParts } from "../parts.ts";
 import { loadWorkingSet, saveWorkingSet } from "../subscriptions/working-set.ts";
 import { rehearse, transact, type UserTx } from "../transact.ts";
 import { ClientCursor } from "./client-cursor.ts";
-import type { Client } from "./clients.ts";
+import { type Client, countHeld } from "./clients.ts";
 import { holdingsIn, keepHoldings, readSpellings } from "./device-list.ts";
 import { type LaterChanges, ManyChanges } from "./later-changes.ts";
 import { findMeant } from "./meant-feeds.ts";
@@ -68,8 +69,8 @@ export async function uploadFeedChanges(
     ...added.map(({ hash, feed_url }) => ({ feed: hash, feed_url, subscribed: true })),
   ];
   const readReports = (user: UserTx) => findMeant(user, client, reports);
-  const size = reports.length;
-  return applyUpload(context, actor, { client, habits: client?.habits ?? NO_HABITS, size, readReports });
+  const isLarge = async () => reports.length > FEW;
+  return applyUpload(context, actor, { client, habits: client?.habits ?? NO_HABITS, isLarge, readReports });
 }
 
 /** Applies a client's whole list: adds what is missing, and removes what this client had added and has no more. */
@@ -86,15 +87,18 @@ export async function uploadFeedList(context: Context, actor: Actor, client: Cli
     const held = await holdingsIn(await listHoldings(user.tx, { user_id: user.user_id, client: client.id }));
     return mapInTurns(reportsOf(await findMeant(user, client, list), held), (report) => report);
   };
-  return applyUpload(context, actor, { client, habits, size: list.length, readReports });
+  // What it holds and the list lacks is reported too.
+  const countOwn = (tx: Tx) => countHeld(tx, actor.user_id, client, FEW + 1);
+  const isLarge = async () => list.length > FEW || (await context.database.read(countOwn)) > FEW;
+  return applyUpload(context, actor, { client, habits, isLarge, readReports });
 }
 
 /** An upload as it arrived. */
 interface Upload {
   client: Client | null;
   habits: Habits;
-  /** How many feeds were sent. */
-  size: number;
+  /** Whether so many feeds were sent, or are held, that others would wait for a transaction which reads them. */
+  isLarge(): Promise<boolean>;
   /** What it reports, which for a whole list depends on what the client has reported. */
   readReports(user: UserTx): Promise<Report[]>;
 }
@@ -131,7 +135,7 @@ const applyUpload = (context: Context, actor: Actor, upload: Upload): Promise<Se
 async function applyInParts(
   context: Context,
   actor: Actor,
-  { client, habits, size, readReports }: Upload,
+  { client, habits, isLarge, readReports }: Upload,
 ): Promise<Seconds> {
   const beginCursor = (user: UserTx) => ClientCursor.begin(user, client, "feeds", false, context.clock.now());
   const readParts = async (user: UserTx) => splitReports(user, await readReports(user));
@@ -142,7 +146,7 @@ async function applyInParts(
     return began;
   };
   let read: { parts: Report[][]; began: Millis } | null = null;
-  if (size > FEW) {
+  if (await isLarge()) {
     const began = await transact(context, actor, async (user) => {
       // What reports mean depends on what a new client takes over.
       await beginCursor(user);
