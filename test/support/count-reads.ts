@@ -1,4 +1,5 @@
 // What a function reads from the database.
+import type { Changes } from "../../src/db/database.ts";
 import type { Tx } from "../../src/db/statement.ts";
 import type { Context } from "../../src/services/context.ts";
 import { withMethods } from "./with-methods.ts";
@@ -8,19 +9,22 @@ export async function mostReadByWrites<C extends Context>(context: C, work: (con
   let most = 0;
   const { database } = context;
   const counting = withMethods(database, {
-    write: <T>(run: (tx: Tx) => Promise<T>, queue?: number) =>
-      database.write((tx) => {
-        let rows = 0;
-        return run({
-          kysely: tx.kysely,
-          async execute(query) {
-            const found = await tx.execute(query);
-            rows += found.length;
-            most = Math.max(most, rows);
-            return found;
-          },
-        });
-      }, queue),
+    write: <T>(run: (tx: Tx) => Promise<T>, ...of: [queue?: number, changes?: Changes]) =>
+      database.write(
+        (tx) => {
+          let rows = 0;
+          return run({
+            kysely: tx.kysely,
+            async execute(query) {
+              const found = await tx.execute(query);
+              rows += found.length;
+              most = Math.max(most, rows);
+              return found;
+            },
+          });
+        },
+        ...of,
+      ),
   });
   await work({ ...context, database: counting });
   return most;

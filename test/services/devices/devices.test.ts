@@ -23,6 +23,7 @@ import { openTestApp, START, type TestApp, type TestUser } from "../../support/a
 import { basicAuth } from "../../support/basic-auth.ts";
 import { beforeWrites } from "../../support/before-writes.ts";
 import { mostReadByWrites } from "../../support/count-reads.ts";
+import { ON_SQLITE } from "../../support/database.ts";
 import { rejectionOf } from "../../support/rejection.ts";
 
 let podkeep: TestApp;
@@ -245,7 +246,8 @@ test.each([999, 1000, 1001, 2500])(
     const most = await mostReadByWrites(app, (context) =>
       readFeedChanges(context, next.actor, next.client, { since: timestamp }),
     );
-    expect(most).toBeLessThan(100);
+    // On PostgreSQL it looks again with the user locked, for whom no other waits.
+    if (ON_SQLITE) expect(most).toBeLessThan(100);
     const held = (id: string) =>
       podkeep.sql(`select feed, feed_url, reported, decided from holdings where client = '${id}' order by feed`);
     expect(await held(earlier.client.id)).toHaveLength(count);
