@@ -8,7 +8,7 @@ export interface Task {
   waitAbove: number | null;
 }
 
-/** Row of `pragma wal_checkpoint`, in pages. */
+/** Row of `pragma wal_checkpoint`, in pages: -1 while another connection moves them, as a commit does if the log is long. */
 export interface Moved {
   busy: number;
   log: number;
@@ -17,10 +17,11 @@ export interface Moved {
 
 declare const self: Worker;
 
-/** Milliseconds for which writers wait for a reader to end. */
-const PATIENCE = 20;
-/** How often they do, before the log is left to grow. */
-const ATTEMPTS = 10;
+/**
+ * Milliseconds for which writers wait for readers to end, at each attempt. If there is always one, all of the log is free only
+ * after some time without a write: the last attempt takes that.
+ */
+const PATIENCE = [...Array<number>(10).fill(20), 1000];
 /** Milliseconds between two attempts: a whole list is read in that time. */
 const PAUSE = 100;
 
@@ -38,15 +39,15 @@ function move({ file, waitAbove }: Task): boolean {
   const sqlite = new Database(file, { readwrite: true });
   const checkpoint = (mode: "passive" | "restart") => sqlite.query<Moved, []>(`pragma wal_checkpoint(${mode})`).get();
   try {
-    sqlite.run(`pragma busy_timeout = ${PATIENCE}`);
-    for (let attempt = 1; ; attempt++) {
+    for (const patience of PATIENCE) {
+      sqlite.run(`pragma busy_timeout = ${patience}`);
       const moved = checkpoint("passive");
       // Without a pause between writes the log only grows. Little is left to move now, so writers can wait.
-      if (waitAbove === null || !moved || moved.log <= waitAbove) return false;
+      if (waitAbove === null || !moved || (moved.log !== -1 && moved.log <= waitAbove)) return false;
       if (checkpoint("restart")?.busy !== 1) return false;
-      if (attempt === ATTEMPTS) return true;
       Bun.sleepSync(PAUSE);
     }
+    return true;
   } finally {
     sqlite.close();
   }

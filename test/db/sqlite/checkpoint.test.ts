@@ -16,6 +16,42 @@ interface Log {
   checkpointed: number;
 }
 
+/** Runs the thread once, which makes writers wait at any length of the log. @returns whether that was in vain */
+async function runThread(file: string, act = () => {}): Promise<boolean> {
+  const thread = new Worker(new URL("../../../src/db/sqlite/checkpoint-thread.ts", import.meta.url).href);
+  let inVain: boolean | undefined;
+  thread.onmessage = ({ data }) => {
+    inVain = data;
+  };
+  const task: Task = { file, waitAbove: 0 };
+  thread.postMessage(task);
+  while (inVain === undefined) {
+    act();
+    await Bun.sleep(1);
+  }
+  thread.terminate();
+  return inVain;
+}
+
+/** Starts readers of which the next one begins before the last one ends. @returns a function to end that */
+function startReaders(file: string): () => void {
+  const [one, other] = [new Database(file), new Database(file)];
+  const begin = (reader: Database) => {
+    reader.run("begin");
+    reader.query("select count(*) from users").get();
+  };
+  begin(one);
+  const timer = setInterval(() => {
+    const [next, last] = one.inTransaction ? [other, one] : [one, other];
+    begin(next);
+    last.run("commit");
+  }, 100);
+  return () => {
+    clearInterval(timer);
+    for (const reader of [one, other]) reader.close();
+  };
+}
+
 test("a large write-ahead log is moved into the database file while the server runs", async () => {
   const program = install();
   const token = await program.user("alice");
@@ -90,23 +126,45 @@ test("a checkpoint that waits for a reader lets writers in between", async () =>
       return false;
     }
   };
-  const thread = new Worker(new URL("../../../src/db/sqlite/checkpoint-thread.ts", import.meta.url).href);
-  let inVain: boolean | undefined;
-  thread.onmessage = ({ data }) => {
-    inVain = data;
-  };
-  const task: Task = { file, waitAbove: 0 };
-  thread.postMessage(task);
   const seen = [true];
-  while (inVain === undefined) {
+  const inVain = await runThread(file, () => {
     if (seen.at(-1) !== isFree()) seen.push(!seen.at(-1));
-    await Bun.sleep(1);
-  }
+  });
   // Locked more than once.
   expect(seen.slice(0, 4)).toEqual([true, false, true, false]);
   expect(inVain).toBe(true);
-  thread.terminate();
   for (const one of [reader, writer]) one.close();
+  await server.close();
+});
+
+test("beside readers of which there is always one, and writers, a checkpoint empties the log", async () => {
+  const server = await openTestApp();
+  const file = databaseFile(server.app.config);
+  const endReaders = startReaders(file);
+  const writer = new Database(file);
+  const write = () => {
+    try {
+      writer.run("update users set name = name");
+    } catch {
+      // It is locked.
+    }
+  };
+  await server.user();
+  expect(await runThread(file, write)).toBe(false);
+  endReaders();
+  writer.close();
+  await server.close();
+});
+
+test("a checkpoint goes on if another one runs at the same time", async () => {
+  const server = await openTestApp();
+  const file = databaseFile(server.app.config);
+  const reader = new Database(file);
+  reader.run("begin");
+  reader.query("select count(*) from users").get();
+  await server.user();
+  expect(await Promise.all([runThread(file), runThread(file)])).toEqual([true, true]);
+  reader.close();
   await server.close();
 });
 
