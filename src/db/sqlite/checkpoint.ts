@@ -6,7 +6,10 @@ import type { SqliteConnection } from "./connection.ts";
 export const LARGE_LOG = 12_000;
 /** Pages in the log from which writers wait for it to become empty. */
 const LONG_LOG = 2 * LARGE_LOG;
-/** Pages in the log from which a commit moves them itself, because the thread did not. */
+/**
+ * Pages in the log from which a commit moves them itself, because the thread did not. If there is always a reader, the log
+ * grows all the same: it is emptied only when the thread has made writers wait.
+ */
 export const LONGEST_LOG = 5 * LARGE_LOG;
 
 /** Bytes to which the log is cut off after it was written back: a large log, and what is written during its checkpoint. */
@@ -29,12 +32,17 @@ export class Checkpointer {
 
   /** Starts a checkpoint if the log is large. Call it after each commit. Never throws. */
   check(writer: SqliteConnection): void {
-    if (++this.#commits % LOOK_INTERVAL !== 0 || this.#running || unmoved(writer) < LARGE_LOG) return;
+    if (++this.#commits % LOOK_INTERVAL !== 0 || this.#running || !this.#isDue(writer)) return;
     // If no thread can be started, the log waits for the next commit.
     const done = () => {
       this.#running = null;
     };
     this.#running = this.#move().then(done, done);
+  }
+
+  #isDue(writer: SqliteConnection): boolean {
+    const { log, checkpointed } = stateOf(writer);
+    return log - checkpointed >= LARGE_LOG || (log >= LONGEST_LOG && performance.now() >= this.#waitFrom);
   }
 
   async #move(): Promise<void> {
@@ -69,11 +77,12 @@ function startThread(): Worker {
 }
 
 // If it can't be read, the disk is failing: the next commit reports that.
-function unmoved(writer: SqliteConnection): number {
+function stateOf(writer: SqliteConnection): Pick<Moved, "log" | "checkpointed"> {
+  const nothing = { log: 0, checkpointed: 0 };
   try {
     const [state] = writer.run("pragma wal_checkpoint(noop)") as Moved[];
-    return state ? state.log - state.checkpointed : 0;
+    return state ?? nothing;
   } catch {
-    return 0;
+    return nothing;
   }
 }

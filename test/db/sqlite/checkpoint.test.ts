@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { statSync } from "node:fs";
-import { KEPT_LOG, LARGE_LOG } from "../../../src/db/sqlite/checkpoint.ts";
+import { KEPT_LOG, LARGE_LOG, LONGEST_LOG } from "../../../src/db/sqlite/checkpoint.ts";
 import type { Task } from "../../../src/db/sqlite/checkpoint-thread.ts";
 import { openTestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
@@ -165,6 +165,28 @@ test("a checkpoint goes on if another one runs at the same time", async () => {
   await server.user();
   expect(await Promise.all([runThread(file), runThread(file)])).toEqual([true, true]);
   reader.close();
+  await server.close();
+});
+
+test("a log is emptied that grew although commits move it themselves", async () => {
+  const server = await openTestApp();
+  const file = databaseFile(server.app.config);
+  const write = () =>
+    server.app.database.write((tx) => tx.execute({ sql: "insert into filler values (null)", parameters: [] }));
+  const other = new Database(file);
+  other.run("create table filler (bytes blob)");
+  const endReaders = startReaders(file);
+  const lengthOf = () => other.query<Log, []>("pragma wal_checkpoint(noop)").get()?.log ?? 0;
+  while (lengthOf() < LONGEST_LOG) {
+    other.run("insert into filler values (randomblob(1000000))");
+    await Bun.sleep(20);
+  }
+  await until(async () => {
+    await write();
+    return lengthOf() < LARGE_LOG;
+  });
+  endReaders();
+  other.close();
   await server.close();
 });
 
