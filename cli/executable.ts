@@ -5,7 +5,7 @@
  * compilers takes more processor time and memory than it saves a server that mostly waits. And the less memory it takes
  * the machine to have, in bytes, the earlier it collects garbage.
  */
-const RUNTIME = { BUN_JSC_useFTLJIT: "0", BUN_JSC_forceRAMSize: String(128 * 1024 * 1024) };
+const RUNTIME = { BUN_JSC_useFTLJIT: "0", BUN_JSC_forceRAMSize: String(160 * 1024 * 1024) };
 
 const args = process.argv.slice(2);
 const command = args.find((arg) => !arg.startsWith("-"));

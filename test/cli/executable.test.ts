@@ -22,7 +22,7 @@ test("a server runs with fewer compilers and a smaller heap, in the process that
   const server = await program.serve(["--log-level", "info", "--public-url", "https://podcasts.example.org/a path"]);
   const environment = partsOf(server.child.pid, "environ");
   expect(environment).toContain(`${NAME}=0`);
-  expect(environment).toContain(`BUN_JSC_forceRAMSize=${128 * 1024 * 1024}`);
+  expect(environment).toContain(`BUN_JSC_forceRAMSize=${160 * 1024 * 1024}`);
   expect(environment).toContain(`PODKEEP_DATA_DIR=${program.data}`);
   expect(partsOf(server.child.pid, "cmdline").slice(1, 5)).toEqual(["serve", "--port", "0", "--log-level"]);
   expect((await fetch(`${server.address}/readyz`)).status).toBe(200);
