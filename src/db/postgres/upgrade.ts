@@ -42,7 +42,8 @@ export async function upgradeDatabase(options: UpgradeOptions): Promise<void> {
   }
 }
 
-async function prepare(connection: SQL, { url, migrate: migrating, copying }: UpgradeOptions): Promise<void> {
+async function prepare(connection: SQL, options: UpgradeOptions): Promise<void> {
+  const { url, migrate: migrating, copying } = options;
   const { server, database } = describeServer(url);
   const [place] = await connection.unsafe<Row[]>(
     "select current_schema() as schema, getdatabaseencoding() as encoding, current_setting('search_path') as path",
@@ -67,7 +68,7 @@ async function prepare(connection: SQL, { url, migrate: migrating, copying }: Up
   };
   if (await isPending((text) => connection.unsafe<Row[]>(text))) {
     // Kysely takes another schema's table for its own.
-    await migrateAlone(connection, String(place["schema"]), isPending);
+    await migrateAlone(connection, String(place["schema"]), options.timeout, isPending);
   }
 }
 
@@ -98,8 +99,17 @@ const pass = async () => {};
 const WITHOUT_LIMITS = `select set_config(name, '0', true) from pg_settings where name in
   ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
 
-/** Migrates in one transaction, in which it waits for others that migrate. @param isPending asked again after that */
-async function migrateAlone(connection: SQL, schema: string, isPending: (run: Run) => Promise<boolean>): Promise<void> {
+/**
+ * Migrates in one transaction, in which it waits for others that migrate.
+ * @param timeout milliseconds that requests of other servers wait
+ * @param isPending asked again after the wait
+ */
+async function migrateAlone(
+  connection: SQL,
+  schema: string,
+  timeout: number,
+  isPending: (run: Run) => Promise<boolean>,
+): Promise<void> {
   let failed: unknown;
   const kysely = new Kysely<Schema>({
     dialect: new MigrationDialect({ postgres: connection }),
@@ -115,8 +125,8 @@ async function migrateAlone(connection: SQL, schema: string, isPending: (run: Ru
       await run(WITHOUT_LIMITS);
       await run("set local lock_timeout = 0");
       await run(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-      // Not for tables that other programs lock: while a migration waits for one, requests wait behind it.
-      await run("set local lock_timeout to default");
+      // Other programs keep tables longer, such as a dump; while a migration waits for one, requests wait behind it.
+      await run(`set local lock_timeout = ${Math.ceil(timeout / 2)}`);
       if (await isPending(run)) await migrate(db, DIALECT, schema);
       await run("commit");
     } catch (error) {
@@ -156,6 +166,10 @@ function refusal(error: unknown, url: string): DomainError {
   const refuse = (code: "config" | "unavailable", reason: string) =>
     new DomainError(code, `PostgreSQL at ${server} ${reason}`, { cause: error });
   const refused = error instanceof DomainError ? error.cause : error;
+  if (sqlStateOf(refused) === "55P03") {
+    const found = `can't migrate ${database} while another program, such as pg_dump, uses its tables`;
+    return refuse("unavailable", `${found}: try again when it has ended`);
+  }
   if (sqlStateOf(refused) === "42501")
     return refuse("config", `refuses ${user} in ${database} (${messageOf(refused)}): make ${user} its owner`);
   if (error instanceof DomainError) return error;

@@ -100,6 +100,20 @@ test("only serve and migrate change an older schema: servers of its version may 
   expect(await podkeep(["migrate"], env)).toMatchObject({ err: expect.stringContaining("could not be migrated") });
 });
 
+test("a migration gives up while a dump reads the tables: older servers' requests wait behind it", async () => {
+  const url = await newDatabase();
+  const env = { PODKEEP_DATABASE_URL: url, PODKEEP_DATABASE_TIMEOUT: "1s" };
+  expect(await podkeep(["migrate"], env)).toMatchObject({ code: 0 });
+  const other = (await sharedPostgres()).connect(url.split("/").at(-1));
+  await other.unsafe("delete from podkeep_migration where name >= '0023'");
+  await other.unsafe("begin");
+  await other.unsafe("lock table users, subscriptions, guids in access share mode");
+  const migrated = await podkeep(["migrate"], env);
+  await other.unsafe("commit");
+  await other.close();
+  expect(migrated).toMatchObject({ code: 1, err: expect.stringContaining("while another program, such as pg_dump") });
+});
+
 test("copy prints what it copied, and exits with 1 if the target is not empty", async () => {
   const { config } = readConfig({ data_dir: join(folder, "source") }, {});
   const source = await openApp(config);
