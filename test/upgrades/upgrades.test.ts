@@ -25,7 +25,7 @@ import { copy } from "../../src/services/transfer.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
 import { databaseFile, sharedPostgres } from "../support/database.ts";
 import { readOlderDatabase } from "../support/older-database.ts";
-import { PATIENCE } from "../support/patience.ts";
+import { PATIENCE, until } from "../support/patience.ts";
 import { playOf } from "../support/play.ts";
 import { rejectionOf, settle } from "../support/rejection.ts";
 import { ask, askAsApp, askAsDraft } from "./story.ts";
@@ -483,6 +483,21 @@ describe("0002_relax_checks", () => {
     await app.close();
     await sqlOn("old", "update tokens set scope = 'later'; update deletions set status = 'LATER' where id = 1");
     expect(await settle(sqlOn("old", "update deletions set cancelled = 2"))).toThrow("deletions_cancelled_check");
+  });
+
+  test("on PostgreSQL is made again after a deadlock with what an older server reads", async () => {
+    const url = await createOld("old_deadlock");
+    // PostgreSQL ends the transaction that looks for a deadlock first.
+    await sqlOn("old_deadlock", "alter database old_deadlock set deadlock_timeout = '2s'");
+    const reader = (await sharedPostgres()).connect("old_deadlock");
+    await reader.unsafe("set deadlock_timeout = '10min'; begin; select from deletions").simple();
+    const opening = openTestApp({ database_url: url, database_timeout: "10m" });
+    await until(async () => (await reader.unsafe("select from pg_locks where not granted")).length > 0);
+    await reader.unsafe("select from tokens; commit").simple();
+    const app = await opening;
+    await expectUnchanged(app, "0001_start");
+    await app.close();
+    await reader.close();
   });
 
   test("on a database that was spread over Citus before answers as it did", async () => {

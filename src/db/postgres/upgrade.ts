@@ -18,6 +18,8 @@ export const DIALECT: Dialect = {
 };
 /** Kysely's number, by which older versions wait for this one too. */
 export const MIGRATION_LOCK = "3853314791062309107";
+/** Maximum attempts of a migration. */
+const ATTEMPTS = 5;
 
 export interface UpgradeOptions extends PoolOptions {
   migrate: Migrating;
@@ -67,10 +69,19 @@ async function prepare(connection: SQL, options: UpgradeOptions): Promise<void> 
     throw new DomainError("config", `${database} on ${server} is not a podkeep database: it holds other tables`);
   };
   if (await isPending((text) => connection.unsafe<Row[]>(text))) {
-    // Kysely takes another schema's table for its own.
-    await migrateAlone(connection, String(place["schema"]), options.timeout, isPending);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        // Kysely takes another schema's table for its own.
+        return await migrateAlone(connection, String(place["schema"]), options.timeout, isPending);
+      } catch (error) {
+        if (!isDeadlock(error) || attempt === ATTEMPTS) throw error;
+      }
+    }
   }
 }
+
+/** Whether another program's locks ended a migration: servers of older versions read tables in another order. */
+const isDeadlock = (error: unknown) => error instanceof DomainError && sqlStateOf(error.cause) === "40P01";
 
 type Run = (text: string) => Promise<Row[]>;
 
