@@ -10,8 +10,11 @@ export interface DatabaseStatus {
   wal_bytes: number;
 }
 
-/** What a write may change of a user's data: everything, or only episodes, their plays and the user's clock. */
-export type Changes = "all" | "episodes";
+/**
+ * What a write may change of a user's data: everything; only episodes, their plays and the user's clock; or only when a
+ * token or session was used last, which no watch sees.
+ */
+export type Changes = "all" | "episodes" | "uses";
 
 export interface Database {
   /**

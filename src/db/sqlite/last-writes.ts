@@ -13,7 +13,7 @@ export class LastWrites {
   /** The last group of which it is not known whose data it wrote. */
   #unknown = 0;
   /** By user, the one who wrote last at the end, with the last group of each kind of write. */
-  readonly #groups = new Map<number, Partial<Record<Changes, number>>>();
+  readonly #groups = new Map<number, Partial<Record<Exclude<Changes, "uses">, number>>>();
 
   /** @param isAlone false if another process may have written since the last group */
   begin(isAlone: boolean): void {
@@ -27,6 +27,7 @@ export class LastWrites {
 
   /** Notes a write in this group. @param user undefined for several */
   note(user: number | undefined, changes: Changes): void {
+    if (changes === "uses") return;
     if (user === undefined) {
       this.#unknown = this.#group;
       return;

@@ -124,7 +124,7 @@ async function seeOnPage(context: Context, user_id: number, id: string): Promise
   if (!row) throw ended();
   const seen_at = clock.now();
   if (Math.abs(seen_at - row.seen_at) < SEEN_INTERVAL) return;
-  noteUse(context, id, () => database.write((tx) => seePageSession(tx, { user_id, id, seen_at }), user_id));
+  noteUse(context, id, () => database.write((tx) => seePageSession(tx, { user_id, id, seen_at }), user_id, "uses"));
 }
 
 /** A sign-in to the web page; times are Unix milliseconds. */

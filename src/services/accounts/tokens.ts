@@ -186,7 +186,7 @@ export function actorOf(context: Context, row: FoundToken | undefined, device: s
   if (row.expires_at !== null && row.expires_at <= now) throw refuseToken("The token has expired", subject);
   if (row.last_used_at === null || Math.abs(now - row.last_used_at) >= USE_INTERVAL) {
     noteUse(context, row.hash, () =>
-      context.database.write((tx) => useToken(tx, { hash: row.hash, last_used_at: now }), row.user_id),
+      context.database.write((tx) => useToken(tx, { hash: row.hash, last_used_at: now }), row.user_id, "uses"),
     );
   }
   return { user_id: row.user_id, kind: "token", id: row.id, label: row.label, device, scope: row.scope };

@@ -11,18 +11,19 @@ import { uploadFeedChanges } from "../../../src/services/devices/device-uploads.
 import { uploadActions } from "../../../src/services/listening/episode-uploads.ts";
 import { nextTurn } from "../../../src/turns.ts";
 import { play } from "../../domain/episode-sync.ts";
-import { openTestApp, type TestApp } from "../../support/app.ts";
+import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
 import { withMethods } from "../../support/with-methods.ts";
 
 let server: TestApp;
+let ann: TestUser;
 let database: Database;
 const ANN = 1;
 const BEN = 2;
 
 beforeEach(async () => {
   server = await openTestApp({}, { episodeMoving: { many: 1, part: 1 } });
-  await server.user("ann");
+  ann = await server.user("ann");
   await server.user("ben");
   ({ database } = server.app);
 });
@@ -52,6 +53,10 @@ test("a watch that ignores episodes sees all other writes of the user", async ()
   for (const act of seen) expect(await watchDuring(act, "episodes")).toBe(false);
   const others = () => Promise.all(Array.from({ length: 1100 }, (_, n) => database.write(async () => {}, 100 + n)));
   expect(await watchDuring(() => episodes().then(others), "episodes")).toBe(false);
+});
+
+test("a watch sees no use of a token or session", async () => {
+  expect(await watchDuring(() => database.write(async () => {}, ANN, "uses"))).toBe(true);
 });
 
 test("a watch sees what another process writes, also before a write of another user", async () => {
@@ -151,6 +156,10 @@ test("a GET that moves its client looks once, and again if anybody changed the l
   expect(await server.sql("select count(*) as count from episode_moves")).not.toEqual([{ count: 0 }]);
   await add("https://g.example/");
   expect(await read(() => app.mover.job.step())).toEqual({ add: ["https://g.example/"], looks: 0 });
+  await add("https://i.example/");
+  const byToken = () => ann.request("GET", "/subscriptions").then(() => server.noted());
+  expect(await read(byToken)).toEqual({ add: ["https://i.example/"], looks: 0 });
+  expect(await server.sql("select count(*) as count from tokens where last_used_at is null")).toEqual([{ count: 1 }]);
   // With another token, it takes over what it held, before it looks again.
   const renew = (id: string) => identifyClient({ ...actor, id, device: "phone" }, appNamed("gPodder", "gpodder"));
   phone = renew("another");
