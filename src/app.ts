@@ -56,8 +56,8 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     migrate: options.migrate ?? config.migrate,
     metrics,
     use: options.use ?? "command",
-    migrates: (versions) => log.info(versions, "migrating the schema, after a backup; a large database takes minutes"),
-    migrated: (migration) => log.info(migration, "schema migrated; the backup is from before it"),
+    migrates: (versions) => log.info(versions, "migrating the schema; a large database takes minutes"),
+    migrated: (migration) => log.info(migration, "schema migrated"),
     logDamaged: (copy) => log.warn({ copy }, "the write-ahead log is damaged: changes are lost. Run podkeep doctor"),
   });
   const network = "file" in config.location ? findNetwork(dirname(config.location.file)) : null;

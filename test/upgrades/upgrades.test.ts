@@ -375,8 +375,8 @@ describe("a database that needs a migration", () => {
     const backup = join(podkeep.folder, "backups", `podkeep-before-${SCHEMA_VERSION}.db`);
     const versions = { from: "0007_feed_lookups", to: SCHEMA_VERSION };
     expect(lines).toEqual([
-      [versions, "migrating the schema, after a backup; a large database takes minutes"],
-      [{ ...versions, backup }, "schema migrated; the backup is from before it"],
+      [versions, "migrating the schema; a large database takes minutes"],
+      [{ ...versions, backup }, "schema migrated"],
     ]);
     expect((await verifyBackup(backup)).schema).toBe("0007_feed_lookups");
     await (await openApp(podkeep.app.config, { use: "server", log })).close();
@@ -483,6 +483,18 @@ describe("0002_relax_checks", () => {
     await app.close();
     await sqlOn("old", "update tokens set scope = 'later'; update deletions set status = 'LATER' where id = 1");
     expect(await settle(sqlOn("old", "update deletions set cancelled = 2"))).toThrow("deletions_cancelled_check");
+  });
+
+  test("on PostgreSQL is told in the log before and after, with both versions", async () => {
+    const lines: unknown[] = [];
+    const log = { ...silentLogger, info: (...line: unknown[]) => void lines.push(line) };
+    const url = await createOld("old_log");
+    for (let open = 0; open < 2; open++) await (await openTestApp({ database_url: url }, { log })).close();
+    const versions = { from: "0001_start", to: SCHEMA_VERSION };
+    expect(lines).toEqual([
+      [versions, "migrating the schema; a large database takes minutes"],
+      [{ ...versions, backup: null }, "schema migrated"],
+    ]);
   });
 
   test("on PostgreSQL is made again after a deadlock with what an older server reads", async () => {

@@ -64,6 +64,19 @@ export const COPYING = "copying";
 /** When a database is migrated: at each opening, by `podkeep migrate` only, or at this opening if it is empty. */
 export type Migrating = "start" | "command" | "empty";
 
+/** What is said of a migration of a database that was not new. Schema versions are names of migrations. */
+export interface MigrationReport {
+  /** Called before it. */
+  migrates?: ((versions: Versions) => void) | undefined;
+  /** Called after it, with the path of the backup from before it, if one was made. */
+  migrated?: ((migration: Versions & { backup: string | null }) => void) | undefined;
+}
+
+interface Versions {
+  from: string;
+  to: string;
+}
+
 /** A database with the schema of an older or a newer program. */
 export class OtherSchema extends DomainError {}
 

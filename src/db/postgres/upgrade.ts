@@ -5,7 +5,15 @@ import { Kysely, sql } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
 import { codeOf, DomainError, messageOf, reasonOf } from "../../errors.ts";
 import type { Dialect } from "../migrations/dialect.ts";
-import { MIGRATION_TABLE, type Migrating, migrate, notMigrated, pendingMigrations } from "../migrations/migrate.ts";
+import {
+  MIGRATION_TABLE,
+  type Migrating,
+  type MigrationReport,
+  migrate,
+  notMigrated,
+  pendingMigrations,
+  SCHEMA_VERSION,
+} from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
 import { describePooler, isLost, refusedParameter, sqlStateOf } from "./errors.ts";
 import { connect, describeServer, type PoolOptions, type Row, WRITE } from "./pool.ts";
@@ -21,7 +29,7 @@ export const MIGRATION_LOCK = "3853314791062309107";
 /** Maximum attempts of a migration. */
 const ATTEMPTS = 5;
 
-export interface UpgradeOptions extends PoolOptions {
+export interface UpgradeOptions extends PoolOptions, MigrationReport {
   migrate: Migrating;
   /** Whether it is opened to be filled by a copy. */
   copying?: boolean;
@@ -58,6 +66,7 @@ async function prepare(connection: SQL, options: UpgradeOptions): Promise<void> 
   if (place?.["encoding"] !== "UTF8") {
     throw new DomainError("config", `${database} on ${server} is in ${place?.["encoding"]}: create it in UTF8`);
   }
+  let from: string | undefined;
   const isPending = async (run: Run) => {
     const applied = await readApplied(run);
     const [behind] = applied?.length === 0 ? await run(SCHEMAS_BEHIND) : [];
@@ -65,19 +74,24 @@ async function prepare(connection: SQL, options: UpgradeOptions): Promise<void> 
       const found = `has podkeep's tables in the schema ${behind["schema"]}, behind ${place?.["schema"]} in search_path`;
       throw new DomainError("config", `${database} on ${server} ${found}: set search_path in the URL to one of them`);
     }
+    from ??= applied?.toSorted().at(-1);
     if (applied) return pendingMigrations(applied, migrating, copying).length > 0;
     throw new DomainError("config", `${database} on ${server} is not a podkeep database: it holds other tables`);
   };
-  if (await isPending((text) => connection.unsafe<Row[]>(text))) {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        // Kysely takes another schema's table for its own.
-        return await migrateAlone(connection, String(place["schema"]), options.timeout, isPending);
-      } catch (error) {
-        if (!isDeadlock(error) || attempt === ATTEMPTS) throw error;
-      }
+  if (!(await isPending((text) => connection.unsafe<Row[]>(text)))) return;
+  const versions = from === undefined ? null : { from, to: SCHEMA_VERSION };
+  if (versions) options.migrates?.(versions);
+  // Kysely takes another schema's table for its own.
+  const migrateOnce = () => migrateAlone(connection, String(place["schema"]), options.timeout, isPending);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await migrateOnce();
+      break;
+    } catch (error) {
+      if (!isDeadlock(error) || attempt === ATTEMPTS) throw error;
     }
   }
+  if (versions) options.migrated?.({ ...versions, backup: null });
 }
 
 /** Whether another program's locks ended a migration: servers of older versions read tables in another order. */

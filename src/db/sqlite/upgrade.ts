@@ -4,7 +4,13 @@ import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Kysely, SqliteDialect, type SqliteStatement } from "kysely";
 import { DomainError, isDiskFull, reasonOf } from "../../errors.ts";
-import { type Migrating, migrate, pendingMigrations, SCHEMA_VERSION } from "../migrations/migrate.ts";
+import {
+  type Migrating,
+  type MigrationReport,
+  migrate,
+  pendingMigrations,
+  SCHEMA_VERSION,
+} from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
 import { copyDatabase } from "./backup.ts";
 import { type DirectoryUse, lockDirectory } from "./directory-lock.ts";
@@ -13,7 +19,7 @@ import { APPLICATION_ID, appliedMigrations, DIALECT, firstValue, isOurs, refuseD
 import { shrinkPages } from "./page-size.ts";
 import { retryWhileBusy } from "./retry-busy.ts";
 
-export interface UpgradeOptions {
+export interface UpgradeOptions extends MigrationReport {
   file: string;
   /** Milliseconds to wait for another process that writes. */
   busy_timeout: number;
@@ -23,21 +29,6 @@ export interface UpgradeOptions {
   backup_dir: string | null;
   /** Whether it is opened to be filled by a copy, which may have been interrupted before. */
   copying?: boolean;
-  /** Called before a migration of a database that was not new. */
-  migrates?: ((versions: Versions) => void) | undefined;
-  /** Called after it. */
-  migrated?: ((migration: Migration) => void) | undefined;
-}
-
-/** Of the schema. */
-interface Versions {
-  from: string;
-  to: string;
-}
-
-interface Migration extends Versions {
-  /** The backup from before it; null if none was made. */
-  backup: string | null;
 }
 
 /**
@@ -63,13 +54,12 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
   try {
     // Another process may have migrated it since.
     if (!(await retryWhileBusy(busy_timeout, () => isPending(sqlite, options)))) return;
-    let migration: Migration | null = null;
-    if (isOurs(sqlite)) {
-      const versions = { from: appliedMigrations(sqlite).at(-1) ?? "", to: SCHEMA_VERSION };
-      options.migrates?.(versions);
+    const from = isOurs(sqlite) ? (appliedMigrations(sqlite).at(-1) ?? "") : undefined;
+    let backup: string | null = null;
+    if (from !== undefined) {
+      options.migrates?.({ from, to: SCHEMA_VERSION });
       refuseDamaged(sqlite, file);
-      const backup = backup_dir === null ? null : await backUpBefore(file, backup_dir);
-      migration = { ...versions, backup };
+      if (backup_dir !== null) backup = await backUpBefore(file, backup_dir);
     }
     // A table that is rebuilt must not take along what refers to it.
     sqlite.run("pragma foreign_keys = off");
@@ -79,7 +69,7 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
     sqlite.run("commit");
     shrinkPages(sqlite, file);
     await retryWhileBusy(busy_timeout, () => sqlite.run("pragma journal_mode = wal"));
-    if (migration) options.migrated?.(migration);
+    if (from !== undefined) options.migrated?.({ from, to: SCHEMA_VERSION, backup });
   } catch (error) {
     if (sqlite.inTransaction) sqlite.run("rollback");
     throw use === "server" && backup_dir !== null && isDiskFull(error) ? noRoom(file, error) : error;
