@@ -1,9 +1,10 @@
 // What changed after a client knew the list. It may be much, so most of it is read before the transaction of an upload.
 import type { Database } from "../../db/database.ts";
+import { hashFeedUrl } from "../../domain/feed-url.ts";
 import type { Change } from "../../domain/history.ts";
 import type { Millis } from "../../domain/sync-window.ts";
 import { listChangesFrom, readChanges, readHistoryStart } from "../../store/history.ts";
-import { nextTurn } from "../../turns.ts";
+import { mapInTurns, nextTurn } from "../../turns.ts";
 import { clockIn, type UserTx } from "../transact.ts";
 
 /** Changes that are read in a transaction: others wait for it. */
@@ -16,12 +17,14 @@ export class ManyChanges extends Error {
   }
 }
 
-/** Newest first, by the subscription that changed, or that a merged one became part of; null for what was lost. */
-type BySubscription = Map<number | null, Change[]>;
+/** Newest first, by the subscription that changed; a merge also by the one that the merged one became part of. */
+type BySubscription = Map<number, Change[]>;
 
 /** What changed after a time. */
 export class LaterChanges {
   readonly #changes: BySubscription = new Map();
+  /** Subscriptions that were merged or lost, by the feeds that they had before all changes. */
+  readonly #formerly = new Map<string, Set<number>>();
   /** The user's clock when they were read. */
   #clock: Millis;
 
@@ -46,6 +49,7 @@ export class LaterChanges {
     const news = await listChangesFrom(tx, { user_id, from: known.#clock + 1, limit: MOST_READ + 1 });
     if (news.length > MOST_READ) throw new ManyChanges(known);
     for (const change of news) addOlder(later.#changes, change);
+    for (const id of later.#changes.keys()) later.#noteFormer(id);
     return later;
   }
 
@@ -57,27 +61,43 @@ export class LaterChanges {
       for (const change of changes) addOlder(news, change);
       await nextTurn();
     }
-    for (const [key, changes] of news) this.#changes.set(key, [...changes, ...(this.#changes.get(key) ?? [])]);
+    for (const [id, changes] of news) this.#changes.set(id, [...changes, ...this.of(id)]);
+    await mapInTurns(news.keys(), (id) => this.#noteFormer(id));
     this.#clock = to;
   }
 
-  /** The changes of a subscription, and of those that became part of it, newest first. */
-  of(subscription: number | null): Change[] {
+  /** The changes of a subscription, and the merges of those that became part of it, newest first. */
+  of(subscription: number): Change[] {
     return [...(this.#changes.get(subscription) ?? []), ...(this.earlier?.of(subscription) ?? [])];
   }
 
-  /** The changes of subscriptions, of all that became part of them before, and of all that were lost; of each one newest first. */
-  ofAll(subscriptions: Iterable<number>): Change[] {
-    const found: Change[] = [];
-    const keys = new Set<number | null>([null, ...subscriptions]);
-    // Also those that are added on the way: what a merged one did before comes after its merge.
-    for (const key of keys) {
-      for (const change of this.of(key)) {
-        found.push(change);
-        keys.add(change.subscription);
+  /** The changes of subscriptions, of those that had some feeds before, and of all that became part of them; of each one newest first. */
+  ofAll(subscriptions: Iterable<number>, feeds: Iterable<string>): Set<Change> {
+    const found = new Set<Change>();
+    const ids = new Set<number | null>(subscriptions);
+    for (const feed of feeds) for (const id of this.#formerOf(feed)) ids.add(id);
+    // Also those that are added on the way.
+    for (const id of ids) {
+      for (const change of id === null ? [] : this.of(id)) {
+        found.add(change);
+        ids.add(change.subscription);
       }
     }
     return found;
+  }
+
+  #formerOf(feed: string): number[] {
+    const earlier = this.earlier ? this.earlier.#formerOf(feed) : [];
+    return [...(this.#formerly.get(feed) ?? []), ...earlier];
+  }
+
+  /** Notes which feed a subscription had, if it was merged or lost: the feed may be another one's now. */
+  #noteFormer(id: number): void {
+    const own = this.of(id).filter(({ subscription }) => subscription === id);
+    const end = own.find(({ what }) => what === "merged" || what === "lost");
+    if (!end) return;
+    const feed = hashFeedUrl(own.findLast(({ what }) => what === "moved")?.before ?? end.feed_url ?? "");
+    this.#formerly.set(feed, (this.#formerly.get(feed) ?? new Set()).add(id));
   }
 }
 
@@ -86,9 +106,11 @@ const isOfStatus = (change: Change | undefined): boolean =>
 
 /** Adds a change that is older than those before. Of several in a row that took or gave the same, the last and first count. */
 function addOlder(changes: BySubscription, change: Change): void {
-  const key = change.what === "lost" ? null : (change.merged_into ?? change.subscription);
-  const newer = changes.get(key) ?? [];
-  if ([change, newer.at(-1), newer.at(-2)].every(isOfStatus)) newer.pop();
-  newer.push(change);
-  changes.set(key, newer);
+  for (const id of [change.subscription, change.merged_into]) {
+    if (id === null) continue;
+    const newer = changes.get(id) ?? [];
+    if ([change, newer.at(-1), newer.at(-2)].every(isOfStatus)) newer.pop();
+    newer.push(change);
+    changes.set(id, newer);
+  }
 }

@@ -98,7 +98,7 @@ function pastOf(set: WorkingSet, reports: Report[], later: LaterChanges | null):
   const states = reports.flatMap(({ feed }) => set.byFeed(feed) ?? []);
   const past = undoChanges(
     states.map((one) => ({ ...one, status: statusOf(one) })),
-    later.ofAll(columnOf(states, "id")),
+    later.ofAll(columnOf(states, "id"), columnOf(reports, "feed")),
   );
   const byUrl = new Map([...past.values()].map((one) => [hashFeedUrl(one.feed_url), one]));
   for (const { feed } of reports) {

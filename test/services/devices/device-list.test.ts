@@ -11,6 +11,7 @@ import { listDeviceFeeds, readFeedChanges } from "../../../src/services/devices/
 import { uploadFeedChanges, uploadFeedList } from "../../../src/services/devices/device-uploads.ts";
 import { forgetDevice } from "../../../src/services/devices/devices.ts";
 import { readActions } from "../../../src/services/listening/episode-actions.ts";
+import { restoreSubscriptions } from "../../../src/services/subscriptions/earlier-lists.ts";
 import { patchSubscription, requestDeletion } from "../../../src/services/subscriptions/subscriptions.ts";
 import { STORIES } from "../../domain/device-stories.ts";
 import { appOf, feedOf, kindOf, type SyncServer } from "../../domain/device-sync.ts";
@@ -310,6 +311,25 @@ test.each([
     expect((await listDeviceFeeds(podkeep.app, actor, null)).map(({ feed_url }) => feed_url)).toEqual(listed);
   },
 );
+
+test("an app that repeats a podcast does not bring it back after a merge, a restored list and a removal", async () => {
+  const { app, clock } = podkeep;
+  const user = await podkeep.user();
+  const actor = actAsUser(user.id, null, "phone");
+  const client = identifyClient(actor, antennapod);
+  const [one, two] = ["https://a.example/one", "https://a.example/two"];
+  const guids = [(await user.add(one)).guid, (await user.add(two)).guid];
+  const { timestamp } = await readFeedChanges(app, actor, client, { since: 0 });
+  const as_of = clock.now();
+  clock.advance(60_000);
+  await patchSubscription(app, actor, guids[0], { new_guid: guids[1] });
+  // As another podcast than the merged one.
+  await restoreSubscriptions(app, actor, { as_of }, false);
+  await uploadFeedChanges(app, actor, null, { add: [], remove: [one] });
+  await readFeedChanges(app, actor, client, { since: timestamp });
+  await uploadFeedChanges(app, actor, client, { add: [one], remove: [] });
+  expect((await listDeviceFeeds(app, actor, null)).map(({ feed_url }) => feed_url)).toEqual([two]);
+});
 
 test("what an Open Podcast API app deletes is removed from phones", async () => {
   const user = await podkeep.user();
