@@ -24,6 +24,7 @@ import { validFeed } from "../support/feed-url.ts";
 import { addFeeds } from "../support/feeds.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { rejectionOf, settle } from "../support/rejection.ts";
+import { withMethods } from "../support/with-methods.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -302,6 +303,10 @@ test("a device's upload does not wait for all of another user's large one", asyn
   expect(done).toEqual(["small", "large"]);
 });
 
+/** Uploads of a user wait for each other on one server only. */
+const secondServer = (): Promise<typeof import("../../src/services/devices/device-uploads.ts")> =>
+  import(`../../src/services/devices/device-uploads.ts${"?server=2"}`);
+
 const READ = 2;
 const BEGUN = 3;
 /** Two parts, without a transaction before the first one. */
@@ -313,10 +318,7 @@ test.each([
   ["one of what is there already, and only read,", urls("new"), urls("new"), READ],
   ["one in two parts of what is there already", TWO, TWO, READ],
 ])("what an app removes on another server, while it has no response to %s, stays removed", async (_, add, had, at) => {
-  // A server of its own: uploads of a user wait for each other on one server only.
-  const second: typeof import("../../src/services/devices/device-uploads.ts") = await import(
-    `../../src/services/devices/device-uploads.ts${"?server=2"}`
-  );
+  const second = await secondServer();
   const user = await podkeep.user();
   const { actor, client } = deviceOf(user, "phone");
   await uploadFeedChanges(podkeep.app, actor, client, { add: had, remove: [] });
@@ -326,6 +328,34 @@ test.each([
   });
   await uploadFeedChanges(givesUp, actor, client, { add, remove: [] });
   expect(await listOf(user)).toEqual(add.slice(0, -1).sort());
+});
+
+test("what an app removes on another server, while a small upload is compared with much, stays removed", async () => {
+  const second = await secondServer();
+  const user = await podkeep.user();
+  const [phone, laptop] = [deviceOf(user, "phone"), deviceOf(user, "laptop")];
+  const { timestamp } = await get(phone, 0);
+  await get(phone, timestamp);
+  const one = "https://one.example/";
+  const upload = (context: Context, { actor, client }: Device, add: string[], remove: string[]) =>
+    uploadFeedChanges(context, actor, client, { add, remove });
+  await upload(podkeep.app, laptop, [...urls("new"), one], []);
+  await upload(podkeep.app, laptop, [], [one]);
+  let isRead = false;
+  const { database } = podkeep.app;
+  const reads = withMethods(database, {
+    read: (work, isCurrent) => {
+      isRead = true;
+      return database.read(work, isCurrent);
+    },
+  });
+  const givesUp = beforeWrites({ ...podkeep.app, database: reads }, async () => {
+    if (!isRead) return;
+    isRead = false;
+    await second.uploadFeedChanges(podkeep.app, phone.actor, phone.client, { add: [], remove: [one] });
+  });
+  await upload(givesUp, phone, [one], []);
+  expect(await listOf(user)).toEqual(urls("new").sort());
 });
 
 test("a large list that an app uploads with a new token lacks what its user removed since the one with the old", async () => {

@@ -145,21 +145,25 @@ async function applyInParts(
     user.moveClock(began + 1);
     return began;
   };
-  let read: { parts: Report[][]; began: Millis } | null = null;
-  if (await isLarge()) {
-    const began = await transact(context, actor, async (user) => {
+  let noted: Millis | null = null;
+  const noteBegin = async () => {
+    noted ??= await transact(context, actor, async (user) => {
       // What reports mean depends on what a new client takes over.
       await beginCursor(user);
       return begin(user);
     });
+  };
+  let parts: Report[][] | null = null;
+  if (await isLarge()) {
+    await noteBegin();
     // Not in a transaction, for which other users would wait.
-    read = { parts: await rehearse(context, actor, readParts), began };
+    parts = await rehearse(context, actor, readParts);
   }
-  const apply = partApplier(context, actor);
+  const apply = partApplier(context, actor, noteBegin);
   let begun = await apply(async (user, later) => {
     const cursor = await beginCursor(user);
-    const [first = [], ...rest] = read?.parts ?? (await readParts(user));
-    const began = read?.began ?? (rest.length > 0 ? begin(user) : user.clock());
+    const [first = [], ...rest] = parts ?? (await readParts(user));
+    const began = noted ?? (rest.length > 0 ? begin(user) : user.clock());
     await keepReceived(user, cursor, habits, [first, ...rest].flat());
     return applyPart(context, user, { cursor, habits, rest, began, clock: 0 }, first, later);
   });
@@ -174,8 +178,11 @@ async function applyInParts(
   return begun.cursor.last?.given ?? givenToUnknown(begun.clock);
 }
 
-/** Makes a function that applies a part in a transaction, with what changed later as far as that is too much for one. */
-function partApplier(context: Context, actor: Actor) {
+/**
+ * Makes a function that applies a part in a transaction, with what changed later as far as that is too much for one.
+ * @param noteBegin notes that the upload has begun, before that is read
+ */
+function partApplier(context: Context, actor: Actor, noteBegin: () => Promise<void>) {
   let read: LaterChanges | null = null;
   return async (apply: (user: UserTx, later: LaterChanges | null) => Promise<Begun>): Promise<Begun> => {
     for (;;) {
@@ -185,6 +192,7 @@ function partApplier(context: Context, actor: Actor) {
         return await transact(context, actor, (user) => apply(user, later));
       } catch (error) {
         if (!(error instanceof ManyChanges)) throw error;
+        await noteBegin();
         read = error.later;
       }
     }
