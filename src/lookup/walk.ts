@@ -11,6 +11,7 @@ import {
   listWalks,
   saveWalks,
 } from "../store/feed-lookups.ts";
+import { columnOf } from "../store/rows.ts";
 import { listUsersAfter, lockUser } from "../store/users.ts";
 import type { LookupContext } from "./lookup.ts";
 import { giveFinding, knownFinding } from "./subscribers.ts";
@@ -47,30 +48,30 @@ export async function walkUsers(context: LookupContext): Promise<void> {
 
 async function walkUser(context: LookupContext, user_id: number, since: number): Promise<void> {
   const { database, clock, signal } = context;
-  let next_at = clock.now();
+  let next_at = clock.now() + FIRST_LOOKUPS_APART;
   for (let from: number | undefined = since; from !== undefined && !signal.aborted; ) {
     const start: number = from;
     const rows = await database.read((tx) => listChangedFeeds(tx, { user_id, since: start, limit: PIECE }));
     const subscribed = rows.filter(isSubscribed).map((row) => ({ ...row, feed: lookupKey(row.feed_url) }));
     if (subscribed.length > 0) {
-      const lookups = await database.read((tx) => findLookups(tx, {}, subscribed));
-      const known = new Map(lookups.map((lookup) => [lookup.feed, lookup]));
-      const fresh = subscribed
-        .filter(({ feed }) => !known.has(feed))
-        .map(({ feed, feed_url }) => {
-          next_at += FIRST_LOOKUPS_APART;
-          return { feed, feed_url, next_at };
-        });
-      const isThere = await database.write(async (tx) => {
+      const noted = await database.write(async (tx) => {
         // One who is being deleted must leave nothing.
-        if ((await lockUser(tx, { user_id })).length === 0) return false;
+        if ((await lockUser(tx, { user_id })).length === 0) return null;
+        // Not read before: those that no user followed any more may have been deleted since.
+        const known = await findLookups(tx, {}, subscribed);
+        const keys = new Set(columnOf(known, "feed"));
+        const fresh = subscribed
+          .filter(({ feed }) => !keys.has(feed))
+          .map(({ feed, feed_url }, index) => ({ feed, feed_url, next_at: next_at + index * FIRST_LOOKUPS_APART }));
         await insertLookups(tx, {}, fresh);
         await insertFollowers(tx, { user_id }, subscribed);
-        return true;
+        return { known, fresh };
       }, user_id);
-      if (!isThere) return;
+      if (!noted) return;
+      next_at += noted.fresh.length * FIRST_LOOKUPS_APART;
+      const lookups = new Map(noted.known.map((lookup) => [lookup.feed, lookup]));
       for (const row of subscribed) {
-        const lookup = known.get(row.feed);
+        const lookup = lookups.get(row.feed);
         if (lookup) await giveFinding(context, { ...row, user_id }, knownFinding(lookup));
       }
       await clock.sleep(PAUSE);

@@ -1,5 +1,7 @@
 // What lookups change, and what they leave alone.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createLookupContext } from "../../src/lookup/context.ts";
+import { walkUsers } from "../../src/lookup/walk.ts";
 import { LookupWorker } from "../../src/lookup/worker.ts";
 import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
 import { actAsWorker } from "../../src/services/actor.ts";
@@ -218,6 +220,18 @@ test.each([
   for (const table of ["feed_lookups", "feed_followers", "feed_walks"]) {
     expect([table, await feeds.podkeep.sql(`select * from ${table}`)]).toEqual([table, []]);
   }
+});
+
+test("a feed is looked up for a user who adds it while its only other user is deleted", async () => {
+  feeds.serve("a", rss("A"));
+  await feeds.add("a");
+  await feeds.after(MINUTE);
+  await feeds.add("a", undefined, await feeds.podkeep.user("bob"));
+  const deletes = beforeWrites(feeds.podkeep.app, async (write) => {
+    if (write === 1) await deleteUser(feeds.podkeep.app, "ann");
+  });
+  await walkUsers(createLookupContext(deletes, new AbortController().signal));
+  expect(await feeds.lookup("a")).toBeDefined();
 });
 
 test("of 300 feeds, a third of which fails, all others get their titles; four at a time, one per host", async () => {
