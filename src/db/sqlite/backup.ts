@@ -4,7 +4,7 @@ import { closeSync, existsSync, mkdirSync, openSync, realpathSync, renameSync, r
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { codeOf, DomainError, isDiskFull, reasonOf } from "../../errors.ts";
-import { pendingMigrations } from "../migrations/migrate.ts";
+import { pendingMigrations, SCHEMA_VERSION } from "../migrations/migrate.ts";
 import { tables } from "../tables.ts";
 import { adviseOnDenial, ownerName } from "./directory-owner.ts";
 import {
@@ -118,7 +118,8 @@ function copyInto(file: string, partial: string): Contents {
     if (!isOurs(source)) throw new DomainError("config", `${file} is not a podkeep database`);
     witness.run("begin");
     firstValue(witness, "select count(*) from sqlite_schema");
-    choosePageSize(source);
+    // The rows of older schemas may be long: in small pages they take twice the room.
+    if (appliedMigrations(source).includes(SCHEMA_VERSION)) choosePageSize(source);
     // Without locks, which no one else takes on it: SMB refuses those of SQLite, and some disks have none.
     source.run("vacuum into ?", [`${pathToFileURL(partial)}?nolock=1`]);
     return contentsOf(witness);

@@ -2,6 +2,7 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { createBackup } from "../../../src/backups/backups.ts";
 import { openTestApp, type TestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
@@ -23,11 +24,11 @@ function pageSizeOf(file: string): unknown {
 }
 
 /** Puts a database of an older version, with pages of 4 KB, into the data directory. */
-async function placeOlder(): Promise<string> {
+async function placeOlder(version = "0019_episode_titles"): Promise<string> {
   podkeep = await openTestApp();
   await podkeep.app.close();
   const file = databaseFile(podkeep.app.config);
-  await Bun.write(file, await readOlderDatabase("0019_episode_titles"));
+  await Bun.write(file, await readOlderDatabase(version));
   expect(pageSizeOf(file)).toBe(4096);
   return file;
 }
@@ -51,6 +52,21 @@ test("a database of an older version gets small pages, and nothing is left besid
     .filter((name) => !before.includes(name));
   expect(added.filter((name) => !name.includes("backup"))).toEqual([]);
   expect(pageSizeOf(file)).toBe(1024);
+});
+
+test("the backup before a migration takes no more room than the database", async () => {
+  const file = await placeOlder("0010_sign_ins");
+  const url = "'https://a.example/a/path/of/some/length/' || n";
+  await podkeep.sql(`insert into episode_actions (user_id, episode, kind, by_url, feed, feed_url, episode_url, guid,
+    sent_at, acted_at, arrived_at)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < 3000)
+    select id, 'an-episode-of-a-hash-of-characters-' || n, 'play', 'a-hash-of-so-many-characters-' || n, 'a-feed-of-a-hash',
+    ${url}, ${url}, ${url}, n, n, n from users, n where name = 'ann'`);
+  const { size } = Bun.file(file);
+  await podkeep.open();
+  const [backup = ""] = readdirSync(podkeep.app.config.backup_dir);
+  expect(backup).toStartWith("podkeep-before-");
+  expect(Bun.file(join(podkeep.app.config.backup_dir, backup)).size).toBeLessThanOrEqual(size);
 });
 
 test("a database that another program has open keeps its pages, and works", async () => {
