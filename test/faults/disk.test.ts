@@ -312,12 +312,15 @@ test.skipIf(!CAN_MOUNT).each([
   ["for a backup", 1.5, "No migration without a backup"],
   ["for more than a backup", 3, "can't be migrated"],
 ])(
-  "a disk with no room %s leaves an older database as it was, and the server doesn't try again by itself",
+  "a disk with no room %s leaves an older database as it was, all say what to do, and the server doesn't try again by itself",
   async (_, sizes, reason) => {
     const bytes = await readOlderDatabase("0020_episode_pages");
     const folder = mountDisk(`size=${Math.floor((sizes * bytes.length) / 1024)}k`);
     const podkeep = installOn(folder);
     await Bun.write(podkeep.database, bytes);
+    const command = await podkeep.run(["user", "list"]);
+    expect([command.code, command.stderr]).toEqual([1, expect.stringContaining(reason)]);
+    expect(command.stderr).toContain("the disk is full. Free some space, and try again");
     const { code, stderr } = await podkeep.run(["serve", "--port", "0"]);
     expect([code, stderr]).toEqual([3, expect.stringContaining(reason)]);
     expect(stderr.match(/the disk is full. Free some space, and start again/g)).toHaveLength(1);

@@ -72,7 +72,7 @@ export async function upgradeFile(sqlite: Sqlite, options: UpgradeOptions): Prom
     if (from !== undefined) options.migrated?.({ from, to: SCHEMA_VERSION, backup });
   } catch (error) {
     if (sqlite.inTransaction) sqlite.run("rollback");
-    throw use === "server" && backup_dir !== null && isDiskFull(error) ? noRoom(file, error) : error;
+    throw backup_dir !== null && isDiskFull(error) ? noRoom(file, use, error) : error;
   } finally {
     sqlite.run("pragma foreign_keys = on");
     unlock?.();
@@ -120,8 +120,9 @@ async function backUpBefore(file: string, backup_dir: string): Promise<string> {
   }
 }
 
-/** An error after which systemd doesn't try again: each time, the backup would be written before the disk is full. */
-function noRoom(file: string, error: unknown): DomainError {
+/** After that of a server, systemd doesn't try again: each time, the backup would be written before the disk is full. */
+function noRoom(file: string, use: DirectoryUse, error: unknown): DomainError {
   const what = error instanceof DomainError ? error.message : `${file} can't be migrated: ${reasonOf(error)}`;
-  return new DomainError("config", `${what}. Free some space, and start again`, { cause: error });
+  const [code, again] = use === "server" ? (["config", "start"] as const) : (["unavailable", "try"] as const);
+  return new DomainError(code, `${what}. Free some space, and ${again} again`, { cause: error });
 }
