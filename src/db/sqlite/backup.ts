@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { codeOf, DomainError, isDiskFull, reasonOf } from "../../errors.ts";
 import { pendingMigrations, SCHEMA_VERSION } from "../migrations/migrate.ts";
 import { tables } from "../tables.ts";
-import { adviseOnDenial, ownerName } from "./directory-owner.ts";
+import { accountName, adviseOnDenial, ownerName } from "./directory-owner.ts";
 import {
   appliedMigrations,
   damaged,
@@ -82,7 +82,8 @@ function refuseExisting(to: string): void {
   if (target !== null) throw new DomainError("conflict", `${to} is a symbolic link to ${target}, which does not exist`);
 }
 
-function describeRefusal(file: string, error: unknown): string {
+/** Why a backup can't be written, and what to do. */
+export function describeRefusal(file: string, error: unknown): string {
   const dangling = describeDangling(dirname(file));
   if (dangling !== null) return `${dirname(file)} can't be used: ${dangling}`;
   const reason = reasonIn(dirname(file), error);
@@ -90,14 +91,14 @@ function describeRefusal(file: string, error: unknown): string {
     const systemd = "systemd keeps the service from it (podkeep help install, ReadWritePaths)";
     return `${file} can't be written: ${reason}, or ${systemd}`;
   }
-  const owner = ownerName();
-  if (owner === null) return `${file} can't be written: ${reason}`;
+  const [account, owner] = [accountName(), ownerName()];
+  const writer = owner === null ? "" : ` by ${owner}, the owner of the data directory`;
   const mount = isMissing(dirname(file)) ? " Mount its disk, if it has one." : "";
   const fix =
     codeOf(error) === "EACCES"
-      ? `.${mount} Use a directory that ${owner} can write to: sudo install -d -o ${owner} DIRECTORY`
+      ? `.${mount} Use a directory that ${account} can write to: sudo install -d -o ${account} DIRECTORY`
       : "";
-  return `${file} can't be written by ${owner}, the owner of the data directory: ${reason}${fix}`;
+  return `${file} can't be written${writer}: ${reason}${fix}`;
 }
 
 // If it can't be removed, it was not written either, and the first error is the one to report.

@@ -2,6 +2,7 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { quote } from "../../config/shell.ts";
 import { codeOf, DomainError, isRefusal } from "../../errors.ts";
 import { adviseOnDenial, becomeOwnerOf, isOwn } from "./directory-owner.ts";
 import { describeDangling } from "./file.ts";
@@ -46,7 +47,7 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
     lock.query("select count(*) from sqlite_schema").get();
   } catch (error) {
     lock?.close();
-    const advice = adviseOn(error, existsSync(file) ? file : directory, use);
+    const advice = adviseOn(error, directory, use);
     becomeRoot();
     if (codeOf(error) === "SQLITE_BUSY") {
       throw new DomainError("conflict", REFUSED[use](directory) + suspect(directory, error), { cause: error });
@@ -65,10 +66,15 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
   };
 }
 
-function adviseOn(error: unknown, path: string, use: DirectoryUse): string {
+function adviseOn(error: unknown, directory: string, use: DirectoryUse): string {
+  const path = existsSync(lockIn(directory)) ? lockIn(directory) : directory;
   if (codeOf(error) === "EEXIST") return ". Move it away, or name another directory with --data-dir";
   if (codeOf(error) === "EROFS") return ". If the disk fails, podkeep help backups says how to save the data";
   const isForeign = codeOf(error) === "EACCES" && !isOwn(path);
+  if (isForeign && isOwn(directory)) {
+    const account = process.geteuid?.();
+    return `. All in it must belong to the account ${account} too: sudo chown -R ${account} ${quote(directory)}`;
+  }
   // The number of the account, because a container may have another name for it.
   if (isForeign && use === "server")
     return `. It must belong to the account ${process.geteuid?.()}, as which the server runs`;

@@ -80,12 +80,12 @@ export function requireRights(directory: string): void {
 
 /** The account that root works as, for errors about files that root could use; null for others. */
 export function ownerName(): string | null {
-  const uid = process.geteuid?.();
-  return uid === undefined || uid === process.getuid?.() ? null : accountName(uid);
+  return process.geteuid?.() === process.getuid?.() ? null : accountName();
 }
 
-/** The name of an account; its number if it has none. */
-function accountName(uid: number): string {
+/** The name of the account that this process works as; its number if it has none. */
+export function accountName(): string {
+  const uid = process.geteuid?.();
   try {
     const accounts = readFileSync("/etc/passwd", "utf8").split("\n");
     return accounts.find((account) => account.split(":")[2] === String(uid))?.split(":")[0] || String(uid);

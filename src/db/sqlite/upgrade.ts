@@ -12,7 +12,7 @@ import {
   SCHEMA_VERSION,
 } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
-import { copyDatabase } from "./backup.ts";
+import { copyDatabase, describeRefusal } from "./backup.ts";
 import { type DirectoryUse, lockDirectory } from "./directory-lock.ts";
 import { requireResponse } from "./directory-response.ts";
 import { APPLICATION_ID, appliedMigrations, DIALECT, firstValue, isOurs, refuseDamaged, sizeOf } from "./file.ts";
@@ -116,7 +116,8 @@ async function backUpBefore(file: string, backup_dir: string): Promise<string> {
     copyDatabase(file, to, `${to}.partial`);
     return to;
   } catch (error) {
-    throw new DomainError("unavailable", `No migration without a backup: ${reasonOf(error)}`, { cause: error });
+    const reason = error instanceof DomainError ? error.message : describeRefusal(to, error);
+    throw new DomainError("unavailable", `No migration without a backup: ${reason}`, { cause: error });
   }
 }
 

@@ -4,6 +4,7 @@ import {
   chmodSync,
   chownSync,
   copyFileSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   rmSync,
@@ -12,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { readOlderDatabase } from "../../support/older-database.ts";
 import { executable, installOn } from "../../support/start-server.ts";
 
 /** An account that need not exist. */
@@ -112,6 +114,11 @@ describe.skipIf(!isRoot)("data that can't be used is refused with what is wrong 
       `DATA/podkeep.db can't be opened: permission denied. It must belong to the account ${OWNER}: sudo chown ${OWNER} DATA/podkeep.db`,
     ],
     [
+      "a lock of root",
+      ({ data }) => chownSync(join(data, "podkeep.lock"), 0, 0),
+      `The data directory DATA can't be used: permission denied. All in it must belong to the account ${OWNER} too: sudo chown -R ${OWNER} DATA`,
+    ],
+    [
       "a file of mode 400",
       ({ database }) => chmodSync(database, 0o400),
       "DATA/podkeep.db can't be opened: permission denied. Its mode is 400: chmod u+rw DATA/podkeep.db",
@@ -184,7 +191,7 @@ test.skipIf(!isRoot)("a server that root starts works as the directory's owner t
   }
 });
 
-test.skipIf(!isRoot)("a server that may not use its directory, as in a container, names its account", async () => {
+test.skipIf(!isRoot)("a server that may not use its directory, or that of the backups, names its account", async () => {
   const directory = mkdtempSync("/tmp/podkeep-owner-");
   const bin = makeDirectory();
   const program = join(bin, "podkeep");
@@ -201,6 +208,16 @@ test.skipIf(!isRoot)("a server that may not use its directory, as in a container
     const inner = join(directory, "data");
     expect(refusal(inner, "serve")).toContain(`The data directory ${inner} ${owner}`);
     expect(refusal(inner, "user", "list")).toContain(`The data directory ${inner} can't be used: permission denied`);
+    const backups = join(bin, "backups");
+    await Bun.write(join(bin, "podkeep.db"), await readOlderDatabase("0020_episode_pages"));
+    chownSync(join(bin, "podkeep.db"), OWNER, OWNER);
+    mkdirSync(backups, { mode: 0o700 });
+    expect(refusal(bin, "serve")).toMatch(
+      new RegExp(
+        `No migration without a backup: ${backups}/podkeep-before-\\S+ can't be written: permission denied. ` +
+          `Use a directory that ${OWNER} can write to: sudo install -d -o ${OWNER} DIRECTORY\n$`,
+      ),
+    );
   } finally {
     for (const path of [directory, bin]) rmSync(path, { recursive: true });
   }
