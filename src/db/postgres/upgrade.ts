@@ -66,26 +66,27 @@ async function prepare(connection: SQL, options: UpgradeOptions): Promise<void> 
   if (place?.["encoding"] !== "UTF8") {
     throw new DomainError("config", `${database} on ${server} is in ${place?.["encoding"]}: create it in UTF8`);
   }
-  let from: string | undefined;
-  const isPending = async (run: Run) => {
+  const readOwn = async (run: Run): Promise<string[]> => {
     const applied = await readApplied(run);
     const [behind] = applied?.length === 0 ? await run(SCHEMAS_BEHIND) : [];
     if (behind) {
       const found = `has podkeep's tables in the schema ${behind["schema"]}, behind ${place?.["schema"]} in search_path`;
       throw new DomainError("config", `${database} on ${server} ${found}: set search_path in the URL to one of them`);
     }
-    from ??= applied?.toSorted().at(-1);
-    if (applied) return pendingMigrations(applied, migrating, copying).length > 0;
+    if (applied) return applied;
     throw new DomainError("config", `${database} on ${server} is not a podkeep database: it holds other tables`);
   };
-  if (!(await isPending((text) => connection.unsafe<Row[]>(text)))) return;
+  const isPending = (applied: string[]) => pendingMigrations(applied, migrating, copying).length > 0;
+  const applied = await readOwn((text) => connection.unsafe<Row[]>(text));
+  if (!isPending(applied)) return;
+  const from = applied.sort().at(-1);
   const versions = from === undefined ? null : { from, to: SCHEMA_VERSION };
   if (versions) options.migrates?.(versions);
-  // Kysely takes another schema's table for its own.
-  const migrateOnce = () => migrateAlone(connection, String(place["schema"]), options.timeout, isPending);
+  const isStillPending = async (run: Run) => isPending(await readOwn(run));
   for (let attempt = 1; ; attempt++) {
     try {
-      await migrateOnce();
+      // Kysely takes another schema's table for its own.
+      await migrateAlone(connection, String(place["schema"]), options.timeout, isStillPending);
       break;
     } catch (error) {
       if (!isDeadlock(error) || attempt === ATTEMPTS) throw error;
