@@ -5,8 +5,11 @@ import { DomainError } from "../errors.ts";
 import type { HttpEnv } from "./env.ts";
 import { describeFaults } from "./errors.ts";
 
+/** An API whose routes are in its OpenAPI document. */
+export type Api = OpenAPIHono<HttpEnv>;
+
 /** An API without routes. What a schema refuses is a DomainError "invalid", with one line for each fault. */
-export const createApi = () =>
+export const createApi = (): Api =>
   new OpenAPIHono<HttpEnv>({
     defaultHook: (result) => {
       if (result.success) return;

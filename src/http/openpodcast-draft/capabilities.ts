@@ -1,6 +1,6 @@
 // The route that says which interfaces are served: pull request 133 of OpenPodcastAPI/api-specs.
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
-import type { HttpEnv } from "../env.ts";
+import { createRoute } from "@hono/zod-openapi";
+import type { Api } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
 import { COMMIT, describeErrors, jsonBody } from "./openapi.ts";
 import { Capabilities } from "./schemas.ts";
@@ -9,7 +9,7 @@ import { Capabilities } from "./schemas.ts";
 const PUBLISHED = "0.1.0";
 const DRAFT = `0.2.0-draft.${COMMIT}`;
 
-export function serveCapabilities(api: OpenAPIHono<HttpEnv>, { forwarded }: Shared): void {
+export function serveCapabilities(api: Api, { forwarded }: Shared): void {
   const { basePath } = forwarded;
   const features = {
     "urn:opa:core": {

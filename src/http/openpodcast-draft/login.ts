@@ -1,11 +1,10 @@
 // Routes to log in with name and password, and to refresh access tokens.
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import { createRoute } from "@hono/zod-openapi";
 import type { App } from "../../app.ts";
 import { type Login, logIn, refreshLogin } from "../../services/accounts/login-tokens.ts";
 import { refuseCrossSite } from "../cross-site.ts";
-import type { HttpEnv } from "../env.ts";
 import { requireJson } from "../json-body.ts";
-import { sentBody } from "../openapi.ts";
+import { type Api, sentBody } from "../openapi.ts";
 import { attemptsOf, type Shared } from "../shared.ts";
 import { productOf } from "../user-agent.ts";
 import { describeErrors, jsonBody } from "./openapi.ts";
@@ -15,7 +14,7 @@ import { writeTime } from "./wire.ts";
 /** Bytes; enough for a name and a password. */
 const MOST_BODY = 16 * 1024;
 
-export function serveLogin(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
+export function serveLogin(api: Api, app: App, shared: Shared): void {
   // Passwords are not for pages of other sites, which could guess them from their visitors' addresses.
   const middleware = [refuseCrossSite(shared, { page: false }), requireJson({ ...app.config, max_body: MOST_BODY })];
 

@@ -1,9 +1,7 @@
 // The pieces of /openapi-draft.json.
-import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
 import type { ErrorCode } from "../../errors.ts";
-import type { HttpEnv } from "../env.ts";
-import { describeChallenge, RETRY_AFTER } from "../openapi.ts";
+import { type Api, describeChallenge, RETRY_AFTER } from "../openapi.ts";
 import { RESPONSES } from "./errors.ts";
 import { Action, ErrorBody } from "./schemas.ts";
 
@@ -55,7 +53,7 @@ export function describeErrors(...codes: DescribedError[]): Record<never, { $ref
 export const SIGNED_IN = { security: [{ bearerAuth: [] }] };
 
 /** Adds what the operations refer to by name. */
-export function registerComponents({ openAPIRegistry: registry }: OpenAPIHono<HttpEnv>): void {
+export function registerComponents({ openAPIRegistry: registry }: Api): void {
   registry.registerComponent("securitySchemes", "bearerAuth", {
     type: "http",
     scheme: "bearer",

@@ -1,10 +1,10 @@
 // Routes of the draft that read subscriptions.
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import { createRoute } from "@hono/zod-openapi";
 import type { App } from "../../app.ts";
 import { authenticateLogin } from "../../services/accounts/login-tokens.ts";
 import { getEntity, listEntities } from "../../services/openpodcast-draft/sync-entities.ts";
 import { requireToken } from "../bearer.ts";
-import type { HttpEnv } from "../env.ts";
+import type { Api } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
 import { waitIfLarge } from "../whole-lists.ts";
 import { describeErrors, jsonBody, SIGNED_IN } from "./openapi.ts";
@@ -13,7 +13,7 @@ import { pageUrl, writeEntity } from "./wire.ts";
 
 const TAGS = { tags: ["Subscriptions"] };
 
-export function serveSubscriptions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
+export function serveSubscriptions(api: Api, app: App, shared: Shared): void {
   const { max_per_page } = app.config;
   const middleware = [requireToken(app, shared, "read", authenticateLogin), waitIfLarge("limit")];
 

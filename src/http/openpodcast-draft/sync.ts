@@ -1,5 +1,5 @@
 // Routes of the draft's sync endpoint: send actions, and read what others changed.
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { App } from "../../app.ts";
 import { authenticateLogin } from "../../services/accounts/login-tokens.ts";
@@ -9,7 +9,7 @@ import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
 import { describeFaults } from "../errors.ts";
 import { requireJson } from "../json-body.ts";
-import { sentBody } from "../openapi.ts";
+import { type Api, sentBody } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
 import { waitIfLarge } from "../whole-lists.ts";
 import { describeErrors, jsonBody, SIGNED_IN } from "./openapi.ts";
@@ -17,8 +17,6 @@ import { Action, ClientHeaders, DEFAULT_LIMITS, SyncPage, SyncQuery, SyncRequest
 import { pageUrl, writeEntity, writeTime } from "./wire.ts";
 
 const TAGS = { tags: ["Synchronization"] };
-
-type Api = OpenAPIHono<HttpEnv>;
 
 export function serveSync(api: Api, app: App, shared: Shared): void {
   serveSending(api, app, shared);

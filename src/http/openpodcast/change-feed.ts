@@ -1,5 +1,5 @@
 // The route of the change feed.
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { App } from "../../app.ts";
 import { parseDateTime } from "../../domain/date-time.ts";
@@ -8,6 +8,7 @@ import { listChanges } from "../../services/subscriptions/change-feed.ts";
 import { closeWalk, findPageEnd, savePageEnd } from "../../services/subscriptions/page-ends.ts";
 import { requireToken } from "../bearer.ts";
 import type { HttpEnv } from "../env.ts";
+import type { Api } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
 import { waitIfLarge } from "../whole-lists.ts";
 import { conditional, setETag } from "./etag.ts";
@@ -17,7 +18,7 @@ import { writePage } from "./wire.ts";
 
 const DEFAULT_PER_PAGE = 50;
 
-export function serveChangeFeed(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
+export function serveChangeFeed(api: Api, app: App, shared: Shared): void {
   const { max_per_page } = app.config;
   const { forwarded } = shared;
   const limit = (per_page = DEFAULT_PER_PAGE) => Math.min(per_page, max_per_page);

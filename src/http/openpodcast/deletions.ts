@@ -1,11 +1,11 @@
 // The route of deletions.
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import { createRoute } from "@hono/zod-openapi";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { positive } from "../../domain/positive.ts";
 import { type Deletion as DeletionRow, getDeletion } from "../../services/subscriptions/deletions.ts";
 import { requireToken } from "../bearer.ts";
-import type { HttpEnv } from "../env.ts";
+import type { Api } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
 import { conditional, setETag } from "./etag.ts";
 import { conditionalBody, describeErrors, notModified, reads } from "./openapi.ts";
@@ -20,7 +20,7 @@ const params = z.object({
   }),
 });
 
-export function serveDeletions(api: OpenAPIHono<HttpEnv>, app: App, shared: Shared): void {
+export function serveDeletions(api: Api, app: App, shared: Shared): void {
   api.openapi(
     createRoute({
       ...reads({

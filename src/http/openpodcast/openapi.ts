@@ -1,10 +1,8 @@
 // The pieces of /openapi.json: its names are those of the published document.
-import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { ZodType } from "zod";
 import type { ErrorCode } from "../../errors.ts";
 import { VERSION } from "../../version.ts";
-import type { HttpEnv } from "../env.ts";
-import { describeChallenge, describeHeader, RETRY_AFTER } from "../openapi.ts";
+import { type Api, describeChallenge, describeHeader, RETRY_AFTER } from "../openapi.ts";
 import { RESPONSES } from "./errors.ts";
 import { ErrorBody } from "./schemas/common.ts";
 
@@ -103,7 +101,7 @@ export function describeErrors(...codes: DescribedError[]): Record<never, { $ref
 }
 
 /** Adds what the operations refer to by name. */
-export function registerComponents({ openAPIRegistry: registry }: OpenAPIHono<HttpEnv>): void {
+export function registerComponents({ openAPIRegistry: registry }: Api): void {
   registry.registerComponent("securitySchemes", "podcast_auth", {
     type: "http",
     scheme: "bearer",

@@ -1,5 +1,4 @@
 // The Open Podcast API: its routes at / and at /v1.
-import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono, NotFoundHandler } from "hono";
 import type { App } from "../../app.ts";
 import { DomainError } from "../../errors.ts";
@@ -7,7 +6,7 @@ import { once } from "../../once.ts";
 import { allowAnyOrigin } from "../cors.ts";
 import type { HttpEnv } from "../env.ts";
 import { NO_PATH, respondToErrors } from "../errors.ts";
-import { createApi } from "../openapi.ts";
+import { type Api, createApi } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
 import { serveChangeFeed } from "./change-feed.ts";
 import { serveDeletions } from "./deletions.ts";
@@ -47,7 +46,7 @@ export function createOpenPodcast(app: App, shared: Shared): OpenPodcast {
   };
 }
 
-function createRoutes(app: App, shared: Shared): OpenAPIHono<HttpEnv> {
+function createRoutes(app: App, shared: Shared): Api {
   const api = createApi();
   const cors = allowAnyOrigin("GET,HEAD,POST,PATCH,DELETE", "Authorization,Content-Type,If-None-Match");
   for (const path of ["/subscriptions", "/subscriptions/:guid", "/deletions/:id", "/openapi.json"]) api.use(path, cors);

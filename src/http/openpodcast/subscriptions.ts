@@ -1,5 +1,5 @@
 // Routes of subscriptions.
-import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import { createRoute } from "@hono/zod-openapi";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import {
@@ -9,9 +9,8 @@ import {
   requestDeletion,
 } from "../../services/subscriptions/subscriptions.ts";
 import { requireToken } from "../bearer.ts";
-import type { HttpEnv } from "../env.ts";
 import { requireJson } from "../json-body.ts";
-import { sentBody } from "../openapi.ts";
+import { type Api, sentBody } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
 import { conditional, setETag } from "./etag.ts";
 import { conditionalBody, describeErrors, jsonBody, notModified, reads, writes } from "./openapi.ts";
@@ -27,8 +26,6 @@ import {
 import { readItems, requireFeedUrl, writeAdded, writePatched, writeSubscription } from "./wire.ts";
 
 const params = z.object({ guid: guid.meta({ description: "Any guid that the subscription ever had" }) });
-
-type Api = OpenAPIHono<HttpEnv>;
 
 export function serveSubscriptions(api: Api, app: App, shared: Shared): void {
   serveAdding(api, app, shared);
