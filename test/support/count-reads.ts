@@ -4,6 +4,16 @@ import type { Tx } from "../../src/db/statement.ts";
 import type { Context } from "../../src/services/context.ts";
 import { withMethods } from "./with-methods.ts";
 
+/** Calls `note` after each statement, with the number of rows that it returned. */
+const noteRows = (tx: Tx, note: (rows: number) => void): Tx => ({
+  kysely: tx.kysely,
+  async execute(query) {
+    const found = await tx.execute(query);
+    note(found.length);
+    return found;
+  },
+});
+
 /** The most rows that the statements of one write transaction of `work` return. */
 export async function mostReadByWrites<C extends Context>(context: C, work: (context: C) => Promise<unknown>) {
   let most = 0;
@@ -12,16 +22,13 @@ export async function mostReadByWrites<C extends Context>(context: C, work: (con
     write: <T>(run: (tx: Tx) => Promise<T>, ...of: [queue?: number, changes?: Changes]) =>
       database.write(
         (tx) => {
-          let rows = 0;
-          return run({
-            kysely: tx.kysely,
-            async execute(query) {
-              const found = await tx.execute(query);
-              rows += found.length;
-              most = Math.max(most, rows);
-              return found;
-            },
-          });
+          let read = 0;
+          return run(
+            noteRows(tx, (rows) => {
+              read += rows;
+              most = Math.max(most, read);
+            }),
+          );
         },
         ...of,
       ),
@@ -37,15 +44,12 @@ export async function countReads<C extends Context>(context: C, work: (context: 
   const counting = withMethods(database, {
     read: <T>(run: (tx: Tx) => Promise<T>) =>
       database.read((tx) =>
-        run({
-          kysely: tx.kysely,
-          async execute(query) {
-            const rows = await tx.execute(query);
+        run(
+          noteRows(tx, (rows) => {
             read.statements++;
-            read.rows += rows.length;
-            return rows;
-          },
-        }),
+            read.rows += rows;
+          }),
+        ),
       ),
   });
   await work({ ...context, database: counting });

@@ -59,6 +59,12 @@ const remove = async () => {
   rmSync(podkeep.folder, { recursive: true, force: true });
 };
 
+/** A log, and what it is told for information. */
+function noteInfo() {
+  const lines: unknown[] = [];
+  return { lines, log: { ...silentLogger, info: (...line: unknown[]) => void lines.push(line) } };
+}
+
 /** Puts a recorded database into the data directory of a closed app. */
 async function placeRecorded(version: string): Promise<void> {
   podkeep = await openTestApp({ open_podcast_draft: "on" });
@@ -368,8 +374,7 @@ describe("a database that needs a migration", () => {
 
   test("is migrated by the server, whose log says so before and after, with both versions and the backup", async () => {
     await placeRecorded("0007_feed_lookups");
-    const lines: unknown[] = [];
-    const log = { ...silentLogger, info: (...line: unknown[]) => void lines.push(line) };
+    const { log, lines } = noteInfo();
     const app = await openApp(podkeep.app.config, { use: "server", log });
     await app.close();
     const backup = join(podkeep.folder, "backups", `podkeep-before-${SCHEMA_VERSION}.db`);
@@ -486,8 +491,7 @@ describe("0002_relax_checks", () => {
   });
 
   test("on PostgreSQL is told in the log before and after, with both versions", async () => {
-    const lines: unknown[] = [];
-    const log = { ...silentLogger, info: (...line: unknown[]) => void lines.push(line) };
+    const { log, lines } = noteInfo();
     const url = await createOld("old_log");
     for (let open = 0; open < 2; open++) await (await openTestApp({ database_url: url }, { log })).close();
     const versions = { from: "0001_start", to: SCHEMA_VERSION };
