@@ -12,7 +12,10 @@ interface GuidState {
 export interface StoredRows {
   subscriptions: SubscriptionState[];
   guids: { guid: string; subscription: number; retired_at: number | null }[];
-  /** Feed URLs by their hash. `left_url` is the URL as it was when the subscription left it, at `left_at`. */
+  /**
+   * Feed URLs by their hash. `left_url` is the URL as it was when the subscription left it, at `left_at`; null if that was in
+   * the transaction that gave it the URL.
+   */
   feeds: { feed: string; subscription: number; left_url: string | null; left_at: number | null }[];
   /** Pending deletions. */
   pending: { id: number; subscription: number }[];
@@ -25,6 +28,8 @@ interface Counters {
 }
 
 const NOT_LEFT = { left_url: null, left_at: null };
+/** Of a URL that a subscription had within one transaction only: nobody was told of it. */
+const NEVER_TOLD = { left_url: null, left_at: 0 };
 
 /** The part of a user's subscriptions that one transaction can change. */
 export class WorkingSet {
@@ -170,9 +175,9 @@ export class WorkingSet {
     return retired;
   }
 
-  /** Stored subscriptions that were merged into others. */
-  merged(): SubscriptionState[] {
-    return [...this.#merged.keys()].filter((from) => this.#before.has(from));
+  /** Stored subscriptions that were merged into others, as they were. */
+  merged(): Readonly<SubscriptionState>[] {
+    return [...this.#merged.keys()].flatMap((from) => this.#before.get(from) ?? []);
   }
 
   /** What this transaction changed, in the order of the changes. */
@@ -185,9 +190,10 @@ export class WorkingSet {
         merged_into: null,
         changed_at: this.timestamp(after),
       }));
-    const merged = this.merged().map((from) => {
+    const merged = [...this.#merged.keys()].flatMap((from) => {
+      const before = this.#before.get(from);
+      if (!before) return [];
       const into = this.current(from);
-      const before = this.#before.get(from) ?? null;
       return { before, after: null, merged_into: into, changed_at: this.timestamp(into) };
     });
     return [...merged, ...kept];
@@ -227,9 +233,11 @@ export class WorkingSet {
     const rows = new Map<string, StoredRows["feeds"][number]>();
     for (const [feed, subscription] of this.feeds) {
       const { id, feed_url } = this.current(subscription);
-      const { left_url = null, left_at = null } = this.#storedFeeds.get(feed) ?? {};
-      const isCurrent = left_at !== null && hashFeedUrl(feed_url) === feed;
-      rows.set(feed, { feed, subscription: id, ...(isCurrent ? NOT_LEFT : { left_url, left_at }) });
+      const before = this.#storedFeeds.get(feed);
+      if (before?.subscription === id && before.left_at === null) continue;
+      const { left_url, left_at } = before ?? NOT_LEFT;
+      const left = left_at === null ? NEVER_TOLD : { left_url, left_at };
+      rows.set(feed, { feed, subscription: id, ...(hashFeedUrl(feed_url) === feed ? NOT_LEFT : left) });
     }
     for (const { from, to } of this.#newFeedUrls()) {
       const feed = hashFeedUrl(from.feed_url);

@@ -15,7 +15,7 @@ import { actAsWorker } from "../services/actor.ts";
 import { type ChangeContext, loadWorkingSet, saveWorkingSet } from "../services/subscriptions/working-set.ts";
 import { transact } from "../services/transact.ts";
 import { findSubscribers, listFollowers } from "../store/feed-lookups.ts";
-import { listFeedsOf } from "../store/feeds.ts";
+import { listLeftFeedsOf } from "../store/feeds.ts";
 
 /** Who changed it, in the history. */
 const LABEL = "feed lookup";
@@ -77,7 +77,7 @@ export async function giveFinding(
     // It may have changed since it was read; a deletion is not to be cancelled by a merge.
     if (!subscription?.is_subscribed || set.hasPendingDeletion(subscription)) return null;
     if (subscription.feed_url !== finding.feed_url) return null;
-    const feeds = await listFeedsOf(user.tx, { user_id }, [{ id }]);
+    const feeds = await listLeftFeedsOf(user.tx, { user_id }, [{ id }]);
     const former = feeds.flatMap(({ left_url }) => left_url ?? []);
     const outcome = applyFinding(set, subscription, finding, former);
     await saveWorkingSet(user, set, context);

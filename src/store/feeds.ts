@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { FeedTable, Owner } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement, type Tx } from "../db/statement.ts";
-import { columnOf, HIGHEST, readRows, saveRows } from "./rows.ts";
+import { HIGHEST, readRows, saveRows } from "./rows.ts";
 
 type Found = Pick<FeedTable, "feed" | "subscription" | "left_url" | "left_at">;
 
@@ -15,13 +15,13 @@ export const findFeeds = bulkStatement(
       where user_id in (${p.user_id}) and feed = wanted.column1`,
 );
 
-/** All feed URLs of these subscriptions, former ones too. */
-export const listFeedsOf = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
-  db
-    .selectFrom("feeds")
-    .select(["feed", "subscription", "left_url", "left_at"])
-    .where("user_id", "=", p.user_id)
-    .where("subscription", "in", columnOf(rows, "id")),
+/** The feed URLs that these subscriptions left. Of a list, SQLite would read all of the user's instead. */
+export const listLeftFeedsOf = bulkStatement(
+  (_, p: Owner, rows: { id: number }[]) =>
+    sql<Found>`select feed, subscription, left_url, left_at
+      from (values ${sql.join(rows.map((row) => sql`(${row.id})`))}) as wanted
+      cross join feeds
+      where user_id in (${p.user_id}) and subscription = wanted.column1 and left_at is not null`,
 );
 
 type LeftPlace = { left_at: number | null; feed: string };

@@ -38,7 +38,7 @@ import {
   listPodcastsBetween,
   listPodcastsIn,
 } from "../../src/store/episodes.ts";
-import { findFeeds, listFeedsOf, listLeft } from "../../src/store/feeds.ts";
+import { findFeeds, listLeft, listLeftFeedsOf } from "../../src/store/feeds.ts";
 import { findGuids, listRetiredGuidsOf } from "../../src/store/guids.ts";
 import { HISTORY_END, listHistory } from "../../src/store/history.ts";
 import {
@@ -105,6 +105,7 @@ async function insertSubscriptions(count: number, user: string): Promise<void> {
     `${user}, n, 'https://a.example/' || n, 'guid' || n, 1, n, n`,
   );
   await insertMany(count, "feeds (user_id, feed, subscription)", `${user}, 'feed' || n, n`);
+  await insertMany(count, "feeds (user_id, feed, subscription, left_url, left_at)", `${user}, 'left' || n, n, n, n`);
 }
 
 async function insertGuids(count: number, user: string): Promise<void> {
@@ -272,7 +273,7 @@ const NEED_STATISTICS = new Set([
   "the plays that a search found",
   "plays of joined episodes",
   "feeds",
-  "feeds of subscriptions",
+  "left feeds of subscriptions",
   "guids",
   "retired guids of subscriptions",
   "what a deletion removes of plays",
@@ -430,7 +431,7 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
     (tx) => sumByPodcast(tx, { user_id, from: 1, from_id: 0, to: 600, to_id: 0 }),
   ],
   ["feeds", "feed", bulk(findFeeds, (n) => ({ feed: `feed${n}` }))],
-  ["feeds of subscriptions", "subscription", bulk(listFeedsOf, (id) => ({ id }))],
+  ["left feeds of subscriptions", "subscription", bulk(listLeftFeedsOf, (id) => ({ id }))],
   ["guids", "guid", bulk(findGuids, (n) => ({ guid: `guid${n}` }))],
   ["retired guids of subscriptions", "subscription", bulk(listRetiredGuidsOf, (id) => ({ id }))],
 ];

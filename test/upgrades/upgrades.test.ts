@@ -255,6 +255,29 @@ describe("0011_episodes", () => {
   });
 });
 
+describe("a podcast's URLs from before 0024_left_feeds", () => {
+  afterEach(remove);
+
+  test("lead to it once it is merged, also one that no app was told of", async () => {
+    await placeRecorded("0023_retired_guids");
+    const feed = hashFeedUrl("https://never-told.example/rss");
+    await podkeep.sql(`insert into feeds (user_id, feed, subscription)
+      select user_id, '${feed}', id from subscriptions where feed_url like 'https://left.%'`);
+    await podkeep.open();
+    const { token } = await readRecorded("0023_retired_guids");
+    const send = async (method: string, path: string, body?: object) => {
+      const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+      return (await podkeep.send(method, path, { headers, body: JSON.stringify(body) })).body;
+    };
+    const add = async (feed_url: string) =>
+      (await send("POST", "/subscriptions", { subscriptions: [{ feed_url }] })).success[0].guid;
+    const into = await add("https://into-this.example/rss");
+    const left = "https://left.example/rss?key=s3cret";
+    await send("PATCH", `/subscriptions/${await add(left)}`, { new_guid: into });
+    for (const url of ["https://never-told.example/rss", left]) expect(await add(url)).toBe(into);
+  });
+});
+
 describe("what apps have synced", () => {
   afterEach(remove);
 

@@ -4,7 +4,7 @@
 alter table tokens drop constraint tokens_user_id_fkey;
 alter table subscriptions drop constraint subscriptions_user_id_fkey;
 alter table guids drop constraint guids_user;
-alter table feeds drop constraint feeds_subscription;
+alter table feeds drop constraint feeds_user;
 alter table deletions drop constraint deletions_user_id_fkey;
 alter table devices drop constraint devices_user_id_fkey;
 alter table login_flows drop constraint login_flows_user_id_fkey;
@@ -58,8 +58,8 @@ select create_distributed_table('tokens', 'hash', colocate_with => 'none');
 alter table subscriptions add foreign key (user_id) references users (id) on delete cascade;
 alter table guids add constraint guids_user
   foreign key (user_id) references users (id) on delete cascade;
-alter table feeds add constraint feeds_subscription
-  foreign key (user_id, subscription) references subscriptions (user_id, id) on delete cascade;
+alter table feeds add constraint feeds_user
+  foreign key (user_id) references users (id) on delete cascade;
 alter table deletions add foreign key (user_id) references users (id) on delete cascade;
 alter table devices add foreign key (user_id) references users (id) on delete cascade;
 alter table page_sessions add foreign key (user_id) references users (id) on delete cascade;

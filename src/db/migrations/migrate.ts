@@ -25,6 +25,7 @@ import { giveEpisodesRowids } from "./0020_episode_pages.ts";
 import { numberUsers } from "./0021_numbered_users.ts";
 import { addEpisodeMoves } from "./0022_episode_moves.ts";
 import { indexRetiredGuids } from "./0023_retired_guids.ts";
+import { indexLeftFeeds } from "./0024_left_feeds.ts";
 import type { Dialect } from "./dialect.ts";
 
 const MIGRATIONS: Record<string, (dialect: Dialect) => Migration> = {
@@ -51,6 +52,7 @@ const MIGRATIONS: Record<string, (dialect: Dialect) => Migration> = {
   "0021_numbered_users": numberUsers,
   "0022_episode_moves": addEpisodeMoves,
   "0023_retired_guids": indexRetiredGuids,
+  "0024_left_feeds": indexLeftFeeds,
 };
 
 /** The schema version of this program: its last migration. */

@@ -8,7 +8,7 @@ import type { Database as Sqlite } from "bun:sqlite";
  */
 const STATISTICS: [table: string, index: string, rows: string][] = [
   ["feeds", "feeds", "1000000 10000 1"],
-  ["feeds", "feeds_by_subscription", "1000000 10000 1"],
+  ["feeds", "feeds_by_subscription", "10000 100 1"],
   ["feeds", "feeds_by_leaving", "10000 100 1"],
   ["guids", "guids", "1000000 10000 1"],
   ["guids", "guids_by_subscription", "10000 100 1"],

@@ -150,7 +150,7 @@ async function findPodcasts<Action extends Naming>(user: UserTx, { hashes }: Mea
   const feeds = rowsOf("feed", columnOf(valid, "feed"));
   const rows = await findFeeds(tx, { user_id }, feeds);
   const subscriptions = new Map(rows.map((row) => [row.feed, row.subscription]));
-  const left = new Set(rows.filter(({ left_at }) => left_at !== null).map(({ feed: hash }) => hash));
+  const left = new Set(rows.filter(({ left_url }) => left_url !== null).map(({ feed: hash }) => hash));
   const urls = valid.flatMap(({ action, feed }) => (subscriptions.has(feed) ? [] : urlKey(action.episode_url)));
   const others = await findByUrl(user, rowsOf("url_key", urls));
   return valid.map(({ action, feed }) => {

@@ -1,9 +1,10 @@
 // Loading a working set, and saving what has changed in it.
+import { hashFeedUrl } from "../../domain/feed-url.ts";
 import { type Change, describeChanges } from "../../domain/history.ts";
 import { type SubscriptionChange, type SubscriptionState, stateOf } from "../../domain/subscription-state.ts";
 import { WorkingSet } from "../../domain/working-set.ts";
 import { cancelDeletions, findPending } from "../../store/deletions.ts";
-import { findFeeds, listFeedsOf, saveFeeds } from "../../store/feeds.ts";
+import { findFeeds, listLeftFeedsOf, saveFeeds } from "../../store/feeds.ts";
 import { findGuids, listRetiredGuidsOf, saveGuids } from "../../store/guids.ts";
 import { insertHistory } from "../../store/history.ts";
 import { columnOf, rowsOf } from "../../store/rows.ts";
@@ -98,10 +99,9 @@ export async function saveWorkingSet(
   const now = clock.now();
   const merged = set.merged();
   if (merged.length > 0) {
-    const [guids, feeds] = [
-      await listRetiredGuidsOf(tx, { user_id }, merged),
-      await listFeedsOf(tx, { user_id }, merged),
-    ];
+    const guids = await listRetiredGuidsOf(tx, { user_id }, merged);
+    const current = merged.map(({ feed_url }) => ({ feed: hashFeedUrl(feed_url) }));
+    const feeds = [...(await findFeeds(tx, { user_id }, current)), ...(await listLeftFeedsOf(tx, { user_id }, merged))];
     set.load({ subscriptions: [], guids, feeds, pending: [] });
   }
   await saveSubscriptions(

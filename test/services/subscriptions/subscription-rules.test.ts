@@ -199,6 +199,16 @@ describe("one request may", () => {
     expect(await changesNothing(async () => (await add(...items)).body)).toEqual(body);
   });
 
+  test("lead to it by a URL that it had within one request only, also once it was merged into another", async () => {
+    await user.add(FEED_B, B);
+    await add({ feed_url: FEED_A, guid: A }, { feed_url: FEED_C, guid: A });
+    expect(await changesNothing(() => user.add(FEED_A))).toMatchObject({ guid: A, feed_url: FEED_C });
+    await patch(A, { new_guid: B });
+    for (const feed_url of [FEED_A, FEED_C])
+      expect(await user.add(feed_url)).toMatchObject({ guid: B, feed_url: FEED_B });
+    expect(await user.changes()).toHaveLength(1);
+  });
+
   test("merge three into one by a chain", async () => {
     for (const [feed_url, guid] of [
       [FEED_A, A],
