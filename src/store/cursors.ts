@@ -11,16 +11,21 @@ type Client = Pick<ClientTable, "id" | "seen_at" | "began" | "from_nothing">;
 type Cursor = Pick<CursorTable, "since" | "start" | "own" | "given" | "uploaded_at" | "ahead">;
 type Nothing<Row> = Record<keyof Row, null>;
 
-/** The user's clock, the client and its position, one row if the user is there, and not closed. What is not known is null. */
+/**
+ * The user's clock, the client, its position and until when it knew all changes because it read the whole list: one row if the
+ * user is there, and not closed. What is not known is null.
+ */
 export const findPosition = statement(
   (_, p: OfClient) =>
-    sql<{ clock: number } & (Client | Nothing<Client>) & (Cursor | Nothing<Cursor>)>`
+    sql<{ clock: number; list_read_at: number | null } & (Client | Nothing<Client>) & (Cursor | Nothing<Cursor>)>`
       select users.clock, clients.id, clients.seen_at, clients.began, clients.from_nothing,
-        cursors.since, cursors.start, cursors.own, cursors.given, cursors.uploaded_at, cursors.ahead
+        cursors.since, cursors.start, cursors.own, cursors.given, cursors.uploaded_at, cursors.ahead, lists.start as list_read_at
       from users
       left join clients on clients.user_id = users.id and clients.id in (${p.client})
       left join cursors on cursors.user_id = clients.user_id and cursors.client = clients.id
         and cursors.stream in (${p.stream})
+      left join cursors as lists on lists.user_id = clients.user_id and lists.client = clients.id
+        and lists.stream in ('lists')
       where users.id in (${p.user_id}) and users.session_key is distinct from ${sql.lit(CLOSED)}`,
 );
 

@@ -40,6 +40,8 @@ export class ClientCursor {
     readonly last: SyncPosition | null,
     /** The user's clock as it is stored. */
     readonly clock: Millis,
+    /** Until when the client knew all changes because it read the whole list; 0 if it never did. */
+    readonly listReadAt: Millis,
     /** Whether a client that is not known asks for everything. */
     private readonly asksFromNothing: boolean,
   ) {}
@@ -59,7 +61,7 @@ export class ClientCursor {
     if (!found) throw deleted();
     const row = found.id !== null ? found : undefined;
     const last = found.since !== null ? positionOf(found) : null;
-    return new ClientCursor(client, stream, row, last, found.clock, fromNothing);
+    return new ClientCursor(client, stream, row, last, found.clock, found.list_read_at ?? 0, fromNothing);
   }
 
   /**

@@ -6,7 +6,6 @@ import { isSubscribed, statusOf, undoChanges, type What } from "../../domain/his
 import { addedIn, isReversed, type Known, type Report } from "../../domain/reports.ts";
 import { knowledgeOf, type Millis } from "../../domain/sync-window.ts";
 import type { WorkingSet } from "../../domain/working-set.ts";
-import { findCursor } from "../../store/cursors.ts";
 import { findHoldings } from "../../store/holdings.ts";
 import { columnOf, rowsOf } from "../../store/rows.ts";
 import { mapInTurns } from "../../turns.ts";
@@ -29,15 +28,12 @@ export async function readKnown(
   feeds: ReadonlyMap<string, FeedUrl>,
 ): Promise<Known> {
   const { tx, user_id } = user;
-  const { client, last } = cursor;
+  const { client, last, listReadAt } = cursor;
   const listings = await listingsIn(set, feeds.keys());
   const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(feeds.get(feed)?.computed_guid ?? ""))?.id;
   const asked = rowsOf("feed", feeds.keys());
   const holdings = await holdingsIn(client ? await findHoldings(tx, { user_id, client: client.id }, asked) : []);
-  // What is in no list is new to all.
-  const isNew = listings.size === 0 && holdings.size === 0;
-  const [list] = client && !isNew ? await findCursor(tx, { user_id, client: client.id, stream: "lists" }) : [];
-  const { knewUntil, toldUntil, comparedAt, unobeyedAfter } = knowledgeOf(last, list?.start ?? 0, habits);
+  const { knewUntil, toldUntil, comparedAt, unobeyedAfter } = knowledgeOf(last, listReadAt, habits);
   const isCompared = client && comparedAt !== null;
   const reversed = isCompared ? reports.filter((one) => isReversed(one, { listings, knewUntil })) : [];
   const left = reports.filter((one) => unobeyedAfter.some((after) => isLeft(one, listings.get(one.feed), after)));
