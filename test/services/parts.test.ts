@@ -8,7 +8,7 @@ import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
 import { type Actor, actAsAdmin, actAsUser } from "../../src/services/actor.ts";
 import type { Context } from "../../src/services/context.ts";
 import { type Client, identifyClient } from "../../src/services/devices/clients.ts";
-import { readFeedChanges } from "../../src/services/devices/device-list.ts";
+import { listDeviceFeeds, readFeedChanges } from "../../src/services/devices/device-list.ts";
 import { uploadFeedChanges, uploadFeedList } from "../../src/services/devices/device-uploads.ts";
 import { forgetDevice } from "../../src/services/devices/devices.ts";
 import { moveIn } from "../../src/services/moving-in.ts";
@@ -355,6 +355,43 @@ test("what an app removes on another server, while a small upload is compared wi
     await second.uploadFeedChanges(podkeep.app, phone.actor, phone.client, { add: [], remove: [one] });
   });
   await upload(givesUp, phone, [one], []);
+  expect(await listOf(user)).toEqual(urls("new").sort());
+});
+
+const few: string[] = [];
+const asks = (device: Device, since: number) => get(device, since);
+const readsList = ({ actor, client }: Device) => listDeviceFeeds(podkeep.app, actor, client);
+
+test.each([
+  ["asks again", "a small upload that is compared with much", few, asks],
+  ["asks again", "a large upload", urls("new"), asks],
+  ["reads the list", "a small upload that is compared with much", few, readsList],
+  ["reads the list", "a large upload", urls("new"), readsList],
+])("what an app repeats stays removed, although it %s before %s is applied", async (_, __, more, act) => {
+  const user = await podkeep.user();
+  const [phone, laptop] = [deviceOf(user, "phone"), deviceOf(user, "laptop")];
+  const one = "https://one.example/";
+  const upload = (context: Context, { actor, client }: Device, add: string[], remove: string[]) =>
+    uploadFeedChanges(context, actor, client, { add, remove });
+  const first = await get(phone, 0);
+  const { timestamp } = await get(phone, first.timestamp);
+  await upload(podkeep.app, phone, [one], []);
+  await upload(podkeep.app, laptop, urls("new"), [one]);
+  const { timestamp: since } = await get(phone, timestamp);
+  let isBegun = false;
+  const { database } = podkeep.app;
+  const reads = withMethods(database, {
+    read: (work, isCurrent) => {
+      isBegun = true;
+      return database.read(work, isCurrent);
+    },
+  });
+  let acts = 0;
+  const beside = beforeWrites({ ...podkeep.app, database: reads }, async () => {
+    if (isBegun && acts++ === 0) await act(phone, since);
+  });
+  await upload(beside, phone, [one, ...more], []);
+  expect(acts).toBeGreaterThan(0);
   expect(await listOf(user)).toEqual(urls("new").sort());
 });
 

@@ -105,7 +105,7 @@ interface Upload {
 
 /** An upload of which a part was applied. */
 interface Begun {
-  /** The cursor as the first part found it: it says for all parts what the client knew. */
+  /** The cursor when the upload began: it says for all parts what the client knew. */
   cursor: ClientCursor;
   habits: Habits;
   /** Parts after the first one. */
@@ -145,13 +145,11 @@ async function applyInParts(
     user.moveClock(began + 1);
     return began;
   };
-  let noted: Millis | null = null;
+  let noted: Pick<Begun, "cursor" | "began"> | null = null;
   const noteBegin = async () => {
-    noted ??= await transact(context, actor, async (user) => {
-      // What reports mean depends on what a new client takes over.
-      await beginCursor(user);
-      return begin(user);
-    });
+    // What reports mean depends on what a new client takes over.
+    const note = async (user: UserTx) => ({ cursor: await beginCursor(user), began: begin(user) });
+    noted ??= await transact(context, actor, note);
   };
   let parts: Report[][] | null = null;
   if (await isLarge()) {
@@ -161,9 +159,9 @@ async function applyInParts(
   }
   const apply = partApplier(context, actor, noteBegin);
   let begun = await apply(async (user, later) => {
-    const cursor = await beginCursor(user);
+    const present = await beginCursor(user);
     const [first = [], ...rest] = parts ?? (await readParts(user));
-    const began = noted ?? (rest.length > 0 ? begin(user) : user.clock());
+    const { cursor, began } = noted ?? { cursor: present, began: rest.length > 0 ? begin(user) : user.clock() };
     await keepReceived(user, cursor, habits, [first, ...rest].flat());
     return applyPart(context, user, { cursor, habits, rest, began, clock: 0 }, first, later);
   });
@@ -180,7 +178,7 @@ async function applyInParts(
 
 /**
  * Makes a function that applies a part in a transaction, with what changed later as far as that is too much for one.
- * @param noteBegin notes that the upload has begun, before that is read
+ * @param noteBegin notes that the upload has begun, and what the client knew, before that is read
  */
 function partApplier(context: Context, actor: Actor, noteBegin: () => Promise<void>) {
   let read: LaterChanges | null = null;
