@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { DomainError } from "../errors.ts";
 import { describeSize } from "../sizes.ts";
 import { nextTurn } from "../turns.ts";
+import { within } from "../within.ts";
 import type { HttpEnv } from "./env.ts";
 import { checkIfLate } from "./late.ts";
 import { waitAmongStrangers } from "./strangers.ts";
@@ -235,24 +236,11 @@ async function discard(body: Request["body"]): Promise<void> {
   const reader: Reader = body.getReader();
   const end = performance.now() + PATIENCE.total;
   for (let bytes = 0; bytes <= MOST_REFUSED && performance.now() < end; ) {
-    const next = await readWithin(reader, PATIENCE.silence);
+    // Null if the client is gone.
+    const next = await within(PATIENCE.silence, reader.read()).catch(() => null);
     if (!next || next.done) return;
     bytes += next.value.length;
     await waitForMore(next.value);
     free(next.value);
-  }
-}
-
-/** Reads a chunk; null after `silence` milliseconds, or if the client is gone. */
-async function readWithin(reader: Reader, silence: number) {
-  const { promise, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => resolve(null), silence);
-  try {
-    return await Promise.race([reader.read(), promise]);
-  } catch {
-    return null;
-  } finally {
-    // A pending timer would keep the race in memory, and with it the chunk.
-    clearTimeout(timer);
   }
 }

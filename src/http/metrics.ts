@@ -5,6 +5,7 @@ import { messageOf } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 import { type Counts, readStatus } from "../services/status.ts";
 import { VERSION } from "../version.ts";
+import { within } from "../within.ts";
 
 /** Upper bounds in seconds: a poll takes well under a millisecond, a commit on an SD card some tens. */
 const DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
@@ -100,7 +101,7 @@ function createBackupGauge(newestBackup: NewestBackup): () => Promise<string> {
   const name = "podkeep_backup_newest_timestamp_seconds";
   const gauge = gaugesOf(registry)(name, "When the newest backup was made, in Unix seconds; 0 if there is none");
   return async () => {
-    const time = await Promise.race([newestBackup(), Bun.sleep(READ).then(() => null)]);
+    const time = await within(READ, newestBackup());
     if (time === null) return "";
     gauge.set(time / 1000);
     return registry.metrics();

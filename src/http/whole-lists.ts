@@ -2,6 +2,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { Slots } from "../slots.ts";
 import { takeTurns } from "../turns.ts";
+import { within } from "../within.ts";
 import type { HttpEnv } from "./env.ts";
 import { checkIfLate } from "./late.ts";
 import { PART, respondWith, SHORT } from "./response-body.ts";
@@ -51,14 +52,6 @@ function createLine(most = 1): (c: Context<HttpEnv>, next: () => Promise<void>) 
     line.run(inTurn, user_id).catch(made.reject);
     return made.promise;
   };
-}
-
-/** Waits for a promise, for so many milliseconds at most. */
-async function within(most: number, promise: Promise<void>): Promise<void> {
-  const { promise: end, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, most);
-  await Promise.race([promise, end]);
-  clearTimeout(timer);
 }
 
 /** For lists and pages. */

@@ -6,6 +6,7 @@ import type { Config } from "../config/settings.ts";
 import { printable } from "../domain/printable.ts";
 import { codeOf } from "../errors.ts";
 import { createLogger, type Logger, type LogLine } from "../log.ts";
+import { within } from "../within.ts";
 
 /** Milliseconds to wait for a full pipe or a stopped terminal before dropping lines. */
 const TIMEOUT = 1000;
@@ -43,7 +44,7 @@ function createTerminal(): Pick<Log, "show" | "end"> {
       waiting++;
       written = written.then(() => writeTo(1, text)).then(settle, settle);
     },
-    end: () => Promise.race([written, Bun.sleep(TIMEOUT)]),
+    end: () => within(TIMEOUT, written),
   };
 }
 
