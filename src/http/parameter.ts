@@ -1,6 +1,15 @@
-// Query parameters.
+// What schemas of requests share.
 import { z } from "zod";
 
 /** A query parameter; an empty one is none. */
 export const parameter = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess((text) => (text === "" ? undefined : text), schema.optional());
+
+/** A text that `read` makes something else of; one of which it makes nothing is refused. */
+export const readAs = <T>(read: (text: string) => T | null, refusal: string) =>
+  z.string().transform((text, context) => {
+    const value = read(text);
+    if (value !== null) return value;
+    context.addIssue({ code: "custom", message: refusal });
+    return z.NEVER;
+  });

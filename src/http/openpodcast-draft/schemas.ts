@@ -5,7 +5,7 @@ import { isWritable, parseDateTime } from "../../domain/date-time.ts";
 import { type FeedUrl, readFeedUrl } from "../../domain/feed-url.ts";
 import { isNoGuid } from "../../domain/guid.ts";
 import { positive } from "../../domain/positive.ts";
-import { parameter } from "../parameter.ts";
+import { parameter, readAs } from "../parameter.ts";
 
 const SYNC_ID = "4648b4d7-90bf-497c-a5e7-8383d1083d76";
 const FEED = "https://podnews.net/rss";
@@ -65,15 +65,16 @@ export type Entity = z.infer<typeof Entity>;
 
 const ACTIONS = ["subscribe", "unsubscribe", "update"] as const;
 
-const occurred_at = z
-  .string()
-  .transform((text, context) => {
-    const time = parseDateTime(text);
-    if (time !== null && isWritable(time)) return time;
-    context.addIssue({ code: "custom", message: "Not an RFC 3339 date-time" });
-    return z.NEVER;
-  })
-  .meta({ format: "date-time", description: "When it occurred, by the client's clock", example: TIMESTAMP });
+function readTime(text: string): number | null {
+  const time = parseDateTime(text);
+  return time !== null && isWritable(time) ? time : null;
+}
+
+const occurred_at = readAs(readTime, "Not an RFC 3339 date-time").meta({
+  format: "date-time",
+  description: "When it occurred, by the client's clock",
+  example: TIMESTAMP,
+});
 
 const feed_url = z
   .string()

@@ -5,7 +5,7 @@ import { positive } from "../../../domain/positive.ts";
 import { once } from "../../../once.ts";
 import type { ChangePosition } from "../../../services/subscriptions/change-feed.ts";
 import { listOf } from "../../limits.ts";
-import { parameter } from "../../parameter.ts";
+import { parameter, readAs } from "../../parameter.ts";
 import { date_time, feed_url, guid } from "./common.ts";
 
 const GUID = "9b024349-ccf0-5f69-a609-6b82873eab3c";
@@ -40,26 +40,11 @@ export function readCursor(text: string): ChangePosition | null {
   return match?.[1] && match[2] ? { changed_at: Number(match[1]), guid: match[2] } : null;
 }
 
-const cursor = z.string().transform((text, context): ChangePosition => {
-  const position = readCursor(text);
-  if (position) return position;
-  context.addIssue({ code: "custom", message: "Not a cursor of this server" });
-  return z.NEVER;
+const since = readAs(parseDateTime, "Not an RFC 3339 date-time").meta({
+  format: "date-time",
+  description: "Only what changed later than this, a timestamp of the server. Default: everything",
+  example: TIMESTAMP,
 });
-
-const since = z
-  .string()
-  .transform((text, context) => {
-    const timestamp = parseDateTime(text);
-    if (timestamp !== null) return timestamp;
-    context.addIssue({ code: "custom", message: "Not an RFC 3339 date-time" });
-    return z.NEVER;
-  })
-  .meta({
-    format: "date-time",
-    description: "Only what changed later than this, a timestamp of the server. Default: everything",
-    example: TIMESTAMP,
-  });
 
 export const SubscriptionQuery = z.object({
   since: parameter(since),
@@ -69,7 +54,7 @@ export const SubscriptionQuery = z.object({
     minimum: 1,
     description: "Items in a page. Default: 50. Larger values than the server's limit are reduced to it",
   }),
-  cursor: parameter(cursor).meta({
+  cursor: parameter(readAs(readCursor, "Not a cursor of this server")).meta({
     type: "string",
     pattern: "^[A-Za-z0-9_-]*$",
     description: "Where the page begins; opaque, comes with `next`",
