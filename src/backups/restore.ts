@@ -100,10 +100,9 @@ export async function restoreBackup(
     checkCopy(staged, file);
     const left_out = dropForeign(staged);
     replaced = await readReplaced(config);
-    const { returned, gone, namesakes, renamed, ahead } = await renewFile(config, clock, replaced).catch((error) => {
+    const { returned, ...users } = await renewFile(config, clock, replaced).catch((error) => {
       throw /^SQLITE_(CONSTRAINT|ERROR|MISMATCH)/.test(codeOf(error)) ? notValid(file, error) : error;
     });
-    const compared = returned !== null;
     emptyLogOf(staged);
     const contents = checkCopy(staged);
     const aside = resolve(config.data_dir, `replaced-${timeInName(clock.now())}`);
@@ -114,12 +113,9 @@ export async function restoreBackup(
       ...contents,
       replaced: kept ? aside : null,
       unread: replaced.unread,
-      compared,
+      compared: returned !== null,
       returned: returned ?? [],
-      gone,
-      namesakes,
-      renamed,
-      ahead,
+      ...users,
       left_out,
     };
   } catch (error) {
