@@ -61,7 +61,8 @@ export interface Arrival {
   isCopied?: boolean;
 }
 
-type Place = Pick<EpisodeAction, "started" | "position" | "total">;
+/** Where an action was. */
+export type Place = Pick<EpisodeAction, "started" | "position" | "total">;
 
 /** A mark as played, and no report of listening. */
 const isMark = ({ started, position, total }: Place) => position !== null && started === position && position === total;

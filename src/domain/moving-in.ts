@@ -59,8 +59,5 @@ export const nothingFrom = (source: string): Moving => ({
   plays: [],
 });
 
-/** How history and plays name what came from there. */
-export const moveLabel = (source: string) => `moved from ${source}`;
-
 /** The time of actions that have none: the second after 1970 began, because gPodder ignores 1970 itself. */
 export const UNTIMED = 1000;

@@ -1,6 +1,6 @@
 // The databases of apps: AntennaPod's, as it exports it, and gPodder's.
 import type { ForeignDatabase, ForeignRow, ForeignValue } from "../db/sqlite/foreign.ts";
-import type { EpisodeAction } from "../domain/episode-actions.ts";
+import type { EpisodeAction, Place } from "../domain/episode-actions.ts";
 import { type Moving, nothingFrom } from "../domain/moving-in.ts";
 import { MOST_SECONDS } from "../domain/play-time.ts";
 import { isFinished } from "../domain/plays.ts";
@@ -83,8 +83,6 @@ const numberOf = (value: ForeignValue | undefined) =>
   typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
 
 const secondsOf = (value: number) => Math.min(Math.floor(value), MOST_SECONDS);
-
-type Place = Pick<EpisodeAction, "started" | "position" | "total">;
 
 /** Adds what an episode's row says to the actions with a time, or to those without. */
 function addPlay(moving: Moving, row: ForeignRow, sent_at: number, place: Place): void {

@@ -2,7 +2,7 @@
 import { type Arrival, type EpisodeAction, normalizeAction } from "../domain/episode-actions.ts";
 import { EpisodeSet, numberOf } from "../domain/episode-set.ts";
 import { hashFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
-import { type Moving, type MovingDevice, moveLabel, UNTIMED } from "../domain/moving-in.ts";
+import { type Moving, type MovingDevice, UNTIMED } from "../domain/moving-in.ts";
 import { hashText } from "../domain/text-keys.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { listAddedBy } from "../store/history.ts";
@@ -49,7 +49,7 @@ export async function moveIn(
 ): Promise<MovedIn> {
   const { source } = moving;
   const { user_id, scope } = user;
-  const actor: Actor = { user_id, scope, kind: "worker", id: null, label: moveLabel(source), device: null };
+  const actor: Actor = { user_id, scope, kind: "worker", id: null, label: `moved from ${source}`, device: null };
   const wanted = moving.feeds.map((feed) => ({ ...feed, feed_url: takeFeedUrl(feed.feed_url) }));
   const { added, fresh } = await findAdded(context, actor, wanted);
   const feeds = await importFeeds(context, actor, fresh, {

@@ -7,6 +7,7 @@ import { takeTurns } from "../../turns.ts";
 import type { Actor } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { nameOf } from "../subscriptions/podcasts.ts";
+import type { PlayPosition as Place } from "./play-list.ts";
 
 /** Seconds that were listened to in each span, by its start. */
 export async function sumPlays({ database }: Context, { user_id }: Actor, spans: Span[]): Promise<Map<number, number>> {
@@ -73,12 +74,6 @@ async function sumMonths(tx: Tx, user_id: number, months: Span[]): Promise<Sums[
     sums.push(ofMonth);
   }
   return sums;
-}
-
-/** Where a play is in the order of their begin, then their id. */
-interface Place {
-  begun_at: number;
-  id: number;
 }
 
 const placeAt = (begun_at: number): Place => ({ begun_at, id: 0 });
