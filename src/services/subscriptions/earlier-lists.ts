@@ -22,7 +22,7 @@ import { type Actor, requireWrite } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { asPart, inParts } from "../parts.ts";
 import { clockIn } from "../transact.ts";
-import { changeOf, findTimestamp } from "./history.ts";
+import { findTimestamp } from "./history.ts";
 import { changeSubscriptions, type Rehearsal } from "./working-set.ts";
 
 /** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
@@ -56,7 +56,7 @@ export async function listSubscribedAt(
     return { from, to, past: new Map(present.map((row) => [row.id, readSubscription(row)])) };
   });
   for await (const changes of readChanges(database, { user_id, from, to })) {
-    for (const row of changes) undoChange(past, changeOf(row));
+    for (const row of changes) undoChange(past, row);
     await nextTurn();
   }
   // What was deleted since then is missing.

@@ -99,8 +99,7 @@ export async function listChangers({ database }: Context, { user_id }: Actor): P
   return rows.map(readChangedBy);
 }
 
-/** The change in a row. */
-export const changeOf = (row: HistoryTable): Change => ({
+const changeOf = (row: HistoryTable): Change => ({
   changed_at: row.changed_at,
   seq: row.seq,
   subscription: row.subscription,
