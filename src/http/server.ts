@@ -4,7 +4,6 @@ import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
 import type { HttpEnv } from "./env.ts";
 import { createForwarded } from "./forwarded.ts";
-import { serveHealth } from "./health.ts";
 import { createPathReader } from "./path.ts";
 import { mountProtocols } from "./protocols.ts";
 import { createRefusalNotes } from "./refusals.ts";
@@ -30,7 +29,11 @@ export function createHttp(app: App, findFeed?: FindFeed): Http {
   const shared = { forwarded, throttle, findFeed };
   http.use(addHeaders);
   // Not logged, to keep health checks out of the log.
-  serveHealth(http, app);
+  http.get("/livez", (c) => c.text("ok"));
+  http.get("/readyz", async (c) => {
+    await app.database.check();
+    return c.text("ok");
+  });
   const log = createRequestLog(app, forwarded);
   const noteRefusal = createRefusalNotes(app);
   http.use(async (c, next) => {
