@@ -170,7 +170,6 @@ export class EpisodeSet {
     if (episode.url !== url || episode.has_url !== has_url) this.#change(episode, { url, has_url });
   }
 
-  /** Adds an action to its episode. */
   add({ podcast, feed_url }: Podcast, sent: EpisodeAction, arrival: Arrival): Arrived {
     const read = normalizeAction(sent, arrival);
     const { guid, episode_url: url, kind } = read;
@@ -264,7 +263,6 @@ export class EpisodeSet {
     return into ? this.present(into) : episode;
   }
 
-  /** All episodes. */
   all(): Episode[] {
     return [...this.#stored.keys(), ...this.#created].filter((one) => !this.#joined.has(one));
   }

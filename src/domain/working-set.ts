@@ -115,7 +115,6 @@ export class WorkingSet {
     return given;
   }
 
-  /** Creates a subscription that is subscribed. */
   create(feed_url: string, guid: string): SubscriptionState {
     const subscription: SubscriptionState = {
       id: this.counters.nextSubscription(),

@@ -17,7 +17,6 @@ export const createApi = (): Api =>
     },
   });
 
-/** The body of a request. */
 export const sentBody = <Schema extends ZodType>(schema: Schema) => ({
   body: { required: true, content: { "application/json": { schema } } },
 });

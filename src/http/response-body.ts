@@ -35,7 +35,6 @@ function logCut(c: Context<HttpEnv>, error: unknown): void {
   c.get("log").error({ request_id: c.get("requestId"), reason: messageOf(error) }, "the response was cut off");
 }
 
-/** Responds with a file. */
 export const download = (
   c: Context<HttpEnv>,
   parts: AsyncGenerator<string>,
@@ -102,7 +101,6 @@ export function* writeArray(list: readonly unknown[]): Generator<string> {
   yield "]";
 }
 
-/** Responds with a JSON array. */
 export const sendArray = (c: Context<HttpEnv>, list: readonly unknown[]): Response | Promise<Response> =>
   list.length <= WRITTEN ? sendText(c, JSON.stringify(list)) : sendParts(c, writeArray(list));
 

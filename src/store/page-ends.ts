@@ -38,7 +38,6 @@ export const findEnd = statement(
 
 export const keepPageEnd = saveRow("page_ends");
 
-/** All ends of one page. */
 export const listEndsAt = statement((db, p: Page) => endsAt(db, p).select(["changed_at", "guid"]));
 
 /** Deletes one end of a page, if there is one. */

@@ -56,7 +56,6 @@ export const movePlaysAt = bulkStatement(
       where plays.user_id in (${p.user_id}) and plays.begun_at = wanted.column1 and plays.id = wanted.column2`,
 );
 
-/** Deletes the plays of episodes. */
 export const deletePlays = bulkStatement((db, p: Owner, rows: { id: number }[]) =>
   db.deleteFrom("plays").where("user_id", "=", p.user_id).where("episode", "in", columnOf(rows, "id")),
 );

@@ -11,7 +11,6 @@ import { EMPTY, FrameContext } from "./frame.ts";
 /** Where an attribute has a path of this server; text has no quotes, because they are escaped. */
 const OWN_PATH = / (?:href|src|action)="(?=\/)/g;
 
-/** Responds with a page. */
 export async function show(c: Context<HttpEnv>, page: Child, status: ContentfulStatusCode = 200): Promise<Response> {
   const frame = (await c.get("frame")?.()) ?? EMPTY;
   const html = `<!doctype html>${await (<FrameContext.Provider value={frame}>{page}</FrameContext.Provider>)?.toString()}`;

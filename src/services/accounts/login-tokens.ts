@@ -176,7 +176,6 @@ export async function authenticateLogin(context: Context, token: string): Promis
   return actorOf(context, basis);
 }
 
-/** Deletes tokens that have expired. */
 export async function pruneLoginTokens({ database, clock }: Pick<Context, "database" | "clock">): Promise<void> {
   await database.write((tx) => deleteExpiredLoginTokens(tx, { now: clock.now() }));
 }

@@ -149,7 +149,6 @@ export async function endPageSession({ database }: Context, { user_id }: Actor, 
   await database.write((tx) => deletePageSession(tx, { user_id, id }), user_id);
 }
 
-/** Ends a session of an app. */
 export async function endAppSession(context: Context, { actor, hash, expires_at }: Session): Promise<void> {
   await transactAsReader(context, actor, async ({ tx, user_id }) => {
     await addEndedSessions(tx, { user_id }, [{ session_hash: hash, expires_at }]);

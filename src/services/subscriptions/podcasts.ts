@@ -44,7 +44,6 @@ type Named = Pick<Podcast, "title" | "feed_url">;
 const withName = <T extends Named>(podcast: T) => ({ podcast, name: nameOf(podcast) });
 const compareNames = (a: { name: string }, b: { name: string }) => collator.compare(a.name, b.name);
 
-/** Sorts podcasts by their names. */
 export const sortPodcasts = <T extends Named>(podcasts: T[]): T[] =>
   podcasts
     .map(withName)
