@@ -33,24 +33,15 @@ export const fetchLimits = (config: Pick<Config, "feed_lookup_allow">, network: 
 });
 
 /** What lookups need, with the settings. @param signal ends fetches */
-export function createLookupContext(
-  { database, clock, removals, config, episodeMoving, log, metrics }: LookupApp,
-  signal: AbortSignal,
-  network?: Network,
-): LookupContext {
-  const limits = { ...fetchLimits(config, network), signal };
+export function createLookupContext(app: LookupApp, signal: AbortSignal, network?: Network): LookupContext {
+  const limits = { ...fetchLimits(app.config, network), signal };
   return {
-    database,
-    clock,
-    removals,
-    config,
-    episodeMoving,
-    log,
+    ...app,
     signal,
     async fetch(feed_url, { etag, last_modified }, items) {
       const begin = performance.now();
       const result = await fetchFeedHead(feed_url, { ...limits, etag, last_modified, ...(items && { items }) });
-      metrics?.lookedUp(result.kind, (performance.now() - begin) / 1000);
+      app.metrics?.lookedUp(result.kind, (performance.now() - begin) / 1000);
       return result;
     },
   };
