@@ -43,6 +43,7 @@ const COMMON = [
   "src/slots.ts",
   "src/turns.ts",
   "src/version.ts",
+  "src/within.ts",
 ];
 
 /** The file where the protocols are mounted. */
