@@ -96,7 +96,7 @@ async function saveAll(
   refusals: Iterable<Refusal & { refused_at: number }>,
 ): Promise<void> {
   const devices = await listDevices(tx, { user_id });
-  const ofToken = devices.find(({ token_id }) => token !== undefined && token_id === token)?.id ?? "";
+  const ofToken = devices.find(({ token_id }) => token_id === token)?.id ?? "";
   for (const { device, reason, app, refused_at } of refusals) {
     // A name that no device has may have been guessed, or be a secret in the wrong place.
     const known = devices.some(({ id }) => id === device) ? (device ?? "") : ofToken;
