@@ -113,3 +113,19 @@ test("an app that is refused again and again writes once a minute", async () => 
   expect(await stored(1, START + 60_000)).toMatchObject([{ reason: "401 The token is mistyped" }]);
   expect(writes).toBe(2);
 });
+
+test("of a user's refused devices 20 are recorded a minute, each with its last reason", async () => {
+  const ids = Array.from({ length: 22 }, (_, n) => `phone${10 + n}`);
+  for (const id of ids) await request("POST", `/api/2/devices/ann/${id}.json`, ann.token, "{}");
+  await server.sql("update tokens set scope = 'read'");
+  const upload = (id: string) => request("POST", `/api/2/subscriptions/ann/${id}.json`, ann.token, "{}");
+  await upload("phone10");
+  await stored(1);
+  for (const id of ids) await upload(id);
+  await revokeToken(server.app, ann.token.split("_")[1] ?? "");
+  server.clock.advance(60_000);
+  await upload("phone10");
+  const all = await stored(20);
+  expect(all.map(({ device }) => device)).toEqual(ids.slice(0, 20));
+  expect(all.filter(({ reason }) => reason === "401 The token was revoked")).toMatchObject([{ device: "phone10" }]);
+});
