@@ -172,6 +172,13 @@ test("a device that nothing is known of is told of a removal in every spelling t
   expect((await unknown.get(timestamp)).remove.sort()).toEqual([SERVER, OWN].sort());
 });
 
+test("a device that nothing is known of, and that asks since a time, is told of a removal in every spelling", async () => {
+  const { since, unsubscribe } = await syncPhone();
+  await unsubscribe();
+  const unknown = appOf(await ann.another(), "gPodder/3.11.1", "/api/2/subscriptions/ann/other.json");
+  expect((await unknown.get(since)).remove.sort()).toEqual([SERVER, OWN].sort());
+});
+
 const disturbances: Record<string, () => Promise<void>> = {
   ...(ON_SQLITE && { "a backup was restored": restore }),
   "the server's clock was a day ahead for a moment": async () => {
@@ -385,6 +392,19 @@ test("a podcast that Kasts has under a URL which it decodes, and which the podca
   await kasts.post([SHOWN]);
   const { subscriptions } = (await ann.request("GET", "/subscriptions")).body;
   expect(subscriptions).toMatchObject([{ feed_url: X }]);
+});
+
+test("of two podcasts that Kasts shows alike, it removes the one whose URL it sends", async () => {
+  const [coded, plain] = ["https://a.example/%61.xml", "https://a.example/a.xml"];
+  for (const feed of [coded, plain]) await ann.add(feed);
+  const kasts = appOf(await ann.another(), "Kasts/25.04");
+  await kasts.get(0);
+  await kasts.post([X], [plain]);
+  const { subscriptions } = (await ann.request("GET", "/subscriptions")).body;
+  const left = subscriptions.flatMap((one: { feed_url: string; is_subscribed: boolean }) =>
+    one.is_subscribed ? one.feed_url : [],
+  );
+  expect(left.toSorted()).toEqual([coded, X].toSorted());
 });
 
 test("a podcast leaves Kasts under the URL that it decodes and ends with a slash", async () => {

@@ -308,6 +308,21 @@ test("a token that may only read creates no device, and displaces no other clien
   expect(clients).toContainEqual({ token_id: null, device: "phone" });
 });
 
+test("a script that only reads the whole list is no device, and displaces no other client", async () => {
+  const phone = actAsUser(ann.id, null, "phone");
+  const client = identifyClient(phone, appNamed("AntennaPod", "gpodder"));
+  await uploadFeedChanges(podkeep.app, phone, client, { add: ["https://a.example/"], remove: [] });
+  const before = await list();
+  for (let n = 0; n < 120; n++) {
+    const { status, body } = await ann.request("GET", `/subscriptions/ann/script${n}.json`, undefined, {
+      "User-Agent": "Script/1",
+    });
+    expect([status, body]).toEqual([200, ["https://a.example/"]]);
+  }
+  expect(await list()).toEqual(before);
+  expect(await podkeep.sql("select device from clients")).toEqual([{ device: "phone" }]);
+});
+
 test("a token that may only read misses no change, though its client has no device", async () => {
   const { token } = await issueToken(podkeep.app, actAsUser(ann.id), { label: "r", scope: "read", expires_at: null });
   const read = async (since: number) => {
