@@ -98,6 +98,26 @@ test("a podcast that is subscribed again and again waits to be sent again once",
   expect(await moves()).toBe(1);
 });
 
+test("a podcast that waits to be sent again is sent again, though a restored list splits another one off before that", async () => {
+  const guid = await subscribe(A);
+  const other = await subscribe(C);
+  podkeep.clock.advance(60_000);
+  const as_of = podkeep.clock.now();
+  podkeep.clock.advance(60_000);
+  await patchSubscription(podkeep.app, ann, other, { new_guid: guid });
+  await upload(clientOf("tablet"), ...playAll(A));
+  await podkeep.drain();
+  const phone = clientOf("phone");
+  const { timestamp: first } = await read(phone);
+  podkeep.clock.advance(60_000);
+  const { timestamp: since } = await read(phone, { since: first });
+  podkeep.clock.advance(60_000);
+  for (const is_subscribed of [false, true]) await patchSubscription(podkeep.app, ann, guid, { is_subscribed });
+  await restoreSubscriptions(podkeep.app, ann, { as_of }, false);
+  await podkeep.drain();
+  expect(await told((await read(phone, { since })).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`] });
+});
+
 test("podcasts without episodes leave nothing to move, also while others' thousand episodes wait", async () => {
   await upload(clientOf("phone"), ...playAll(A));
   await subscribe(A);

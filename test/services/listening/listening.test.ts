@@ -147,3 +147,16 @@ test("plays that all began in one moment come once each, with a filter too", asy
   } while (after);
   expect(ids).toEqual(Array.from({ length: 4500 }, (_, n) => 4500 - n));
 });
+
+test("what is begun says which app played it last, though it was played before in the same moment as another episode", async () => {
+  const other = (await podkeep.user()).id;
+  await addEpisodes(other, 1, 2, "n", 60);
+  await podkeep.sql(`insert into plays (user_id, id, episode, client, begun_at, ended_at, arrived_at, actor_kind, actor_label)
+    values ('${other}', 1, 1, 1, 0, 1, 1, 'token', 'phone'), ('${other}', 2, 2, 2, 0, 0, 2, 'token', 'tablet'),
+      ('${other}', 3, 2, 3, 1, 2, 3, 'token', 'laptop')`);
+  const begun = await listBegun(podkeep.app, actAsUser(other), 50);
+  expect(begun.map(({ episode, by }) => [episode, by.label])).toEqual([
+    [2, "laptop"],
+    [1, "phone"],
+  ]);
+});
