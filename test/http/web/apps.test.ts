@@ -31,7 +31,7 @@ test("renaming and revoking open in their row, with a way out", async () => {
   expect(revoke.body.split(">Cancel<")).toHaveLength(2);
 });
 
-test("a revoked app can't sync any more; looking at the question revokes nothing", async () => {
+test("a revoked app can't sync or be renamed any more; looking at the question revokes nothing", async () => {
   const token = tokenIn((await connect(browser)).body);
   const [, id] = token.split("_");
   expect((await browser.open(`/apps?revoke=${id}`)).body).toContain("Revoke <bdi>AntennaPod, phone</bdi>?");
@@ -39,6 +39,7 @@ test("a revoked app can't sync any more; looking at the question revokes nothing
   const app = server.as(user, token);
   expect((await app.request("GET", "/subscriptions")).status).toBe(200);
   expect((await browser.submit(`/apps/${id}/revoke`)).path).toBe("/apps?done=revoked");
+  expect((await browser.submit(`/apps/${id}/rename`, { label: "Old" })).status).toBe(404);
   expect((await app.request("GET", "/subscriptions")).status).toBe(401);
 });
 
@@ -189,6 +190,7 @@ test("a session shows when it was last seen, before those that were seen earlier
   );
   await browser.submit(`/apps/${user.token.split("_")[1]}/revoke`);
   expect(await text()).not.toContain("with the token");
+  expect((await browser.open("/apps")).body.split('action="/apps/sessions/')).toHaveLength(2);
 });
 
 test("a session that is over is not listed", async () => {
