@@ -10,6 +10,7 @@ import { forgetDevice } from "../../../src/services/devices/devices.ts";
 import { restoreSubscriptions } from "../../../src/services/subscriptions/earlier-lists.ts";
 import { pruneHistory } from "../../../src/services/subscriptions/history.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { basicAuth } from "../../support/basic-auth.ts";
 import { ON_SQLITE } from "../../support/database.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { playOf } from "../../support/play.ts";
@@ -162,6 +163,18 @@ test("a second device with the same id that starts from nothing takes over nothi
   expect(await second.get(0)).toMatchObject({ add: [], remove: [] });
   await second.post([OWN]);
   expect((await ann.changes()).map(({ is_subscribed }) => is_subscribed)).toEqual([true]);
+});
+
+test("an app that names no device is sent what the same app played on one that does, if both sign in with the password", async () => {
+  await ann.setPassword("a long password");
+  const headers = { ...basicAuth("ann", "a long password"), "User-Agent": "Elsewhere/1" };
+  const get = async (query: string) => (await podkeep.send("GET", `${PLAYS}?${query}`, { headers })).body;
+  const { timestamp } = await get("since=0&device=phone");
+  podkeep.clock.advance(MINUTE);
+  const body = JSON.stringify([playOf(X, `${X}/1.mp3`, { position: 100, device: "phone" })]);
+  await podkeep.send("POST", PLAYS, { body, headers });
+  podkeep.clock.advance(MINUTE);
+  expect((await get(`since=${timestamp}`)).actions).toMatchObject([{ podcast: X, position: 100 }]);
 });
 
 test("a device that nothing is known of is told of a removal in every spelling that the feed had", async () => {
