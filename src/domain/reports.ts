@@ -154,11 +154,12 @@ export function settle(
 
 /**
  * Whether an app may have obeyed a removal before it sent what its user had added: then it has dropped the feed and its
- * positions. If uploads were lost in between, it was sent the removal before its last GET.
+ * positions. If uploads were lost in between, it was sent the removal before its last GET, and has reported nothing since.
  */
 function mayHaveObeyed(listing: Listing | undefined, holding: Holding | undefined, { last, habits }: Known): boolean {
   if (habits.mistakesOwn || !last || !listing || isListed(listing)) return false;
-  return holding?.reported === true || isSent(last, listing, holding);
+  const isUnanswered = listing.changed > (holding?.reported_at ?? 0) && listing.changed <= endOf(last.given);
+  return holding?.reported === true || isUnanswered || isSent(last, listing, holding);
 }
 
 /** Whether a removal is of what the device has under another URL, or lacks. */

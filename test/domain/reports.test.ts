@@ -111,7 +111,9 @@ describe("what a device adds after somebody has removed it", () => {
     expect(hearOne(true, removed(1500), held(), known)).toMatchObject({ change: true, resend: true });
     // Uploads between two GETs were lost.
     expect(hearOne(true, removed(900), held()).resend).toBe(true);
-    expect(hearOne(true, removed(900), held({ reported: false })).resend).toBe(false);
+    expect(hearOne(true, removed(900), held({ reported: false })).resend).toBe(true);
+    // It has reported the removal since.
+    expect(hearOne(true, removed(900), held({ reported: false, reported_at: 950 })).resend).toBe(false);
     // It takes its own changes for somebody else's.
     expect(hearOne(true, removed(1500), held(), { ...known, habits: gpodder }).resend).toBe(false);
   });

@@ -54,6 +54,12 @@ export const examples: [World][] = [
   ),
   // Kasts obeys a removal, its upload is lost, and it sends what its user added: it gets the position with the podcast.
   worldOf([["kasts", 0]], ...[tap(0, 0, 0, true), listen(0), write(0, false), sync(0, { lost: "upload" })]),
+  // The same of a podcast that it never reported; a restored server sends the removal again, before the last GET.
+  worldOf(
+    [["kasts", 0]],
+    ...[write(0, true), sync(0, { full: true }, write(0, false)), sync(0), tap(0, 0), { do: "restore server" } as const],
+    ...[{ ...listen(0), finishes: true } as Step, sync(0, { lost: "upload" }), tap(0, 1)],
+  ),
   // A phone is restored, and hears again of what changed after its backup.
   worldOf(
     [
