@@ -64,6 +64,8 @@ export interface Arrival {
 /** Where an action was. */
 export type Place = Pick<EpisodeAction, "started" | "position" | "total">;
 
+type Sent = Place & Pick<EpisodeAction, "sent_at">;
+
 /** A mark as played, and no report of listening. */
 const isMark = ({ started, position, total }: Place) => position !== null && started === position && position === total;
 
@@ -121,18 +123,24 @@ const wasUploaded = (before: StoredAction, { client, clock }: Arrival) =>
 /** Seconds before the end of an episode from which PinePods calls it finished. */
 const LAST_MINUTE = 60;
 
+/** Milliseconds from what a client is told to what it uploads in the same sync. */
+const SYNC = 60_000;
+
 /** Whether a client only says again of what it was told to be at its end that it is. */
-function isFinishedAgain(before: StoredAction, { position, total }: Place, arrival: Arrival): boolean {
-  const { finishesAgain = false, client, toldUntil } = arrival;
-  if (!finishesAgain || client === before.client || before.arrived_at > (toldUntil ?? -1)) return false;
-  return position !== null && position === total && position - (before.position ?? 0) <= LAST_MINUTE;
+function isFinishedAgain(before: StoredAction, { sent_at, position, total }: Sent, arrival: Arrival): boolean {
+  const { finishesAgain = false, client, now, toldUntil } = arrival;
+  if (!finishesAgain || client === before.client || position === null || position !== total) return false;
+  const told = toldUntil ?? -1;
+  if (before.arrived_at <= told) return position - (before.position ?? 0) <= LAST_MINUTE;
+  // It was told what another device has replaced since.
+  return now - told <= SYNC && actedAt(sent_at, now) >= actedAt(told, now);
 }
 
 /**
  * Whether it says nothing new of what is stored: the client, whose clock is ahead, has sent later ones since, or it was
  * told that.
  */
-export const isSentAgain = (before: StoredAction, action: Place & Pick<StoredAction, "sent_at">, arrival: Arrival) =>
+export const isSentAgain = (before: StoredAction, action: Sent, arrival: Arrival) =>
   (wasUploaded(before, arrival) && action.sent_at > arrival.now && action.sent_at < before.sent_at) ||
   isFinishedAgain(before, action, arrival);
 

@@ -356,6 +356,18 @@ export const examples: [World][] = [
       ],
     },
   ],
+  [
+    {
+      devices: [...phones(0).slice(1), { kind: "pinepods", skew: 0 }],
+      // PinePods finishes what it was told to be finished, while the other phone sends that its user went back.
+      steps: [
+        { ...STEP, episode: 2, finishes: true },
+        { ...STEP, device: 0, episode: 2 },
+        STEP,
+        { ...STEP, device: 2, between: true },
+      ],
+    },
+  ],
 ];
 
 /** Plays a world, then syncs all devices until they are quiet. @throws when places differ or the latest is lost */
