@@ -57,8 +57,8 @@ export const examples: [World][] = [
   // The same of a podcast that it never reported; a restored server sends the removal again, before the last GET.
   worldOf(
     [["kasts", 0]],
-    ...[write(0, true), sync(0, { full: true }, write(0, false)), sync(0), tap(0, 0), { do: "restore server" } as const],
-    ...[{ ...listen(0), finishes: true } as Step, sync(0, { lost: "upload" }), tap(0, 1)],
+    ...[write(0, true), sync(0, { full: true }, write(0, false)), sync(0), tap(0, 0)],
+    ...[{ do: "restore server" } as const, listen(0), sync(0, { lost: "upload" }), tap(0, 1)],
   ),
   // A phone is restored, and hears again of what changed after its backup.
   worldOf(
