@@ -14,12 +14,20 @@ export interface Query {
   readonly parameters: readonly Value[];
 }
 
+/** Whether others may have a lock at the same time. */
+export type LockMode = "shared" | "exclusive";
+
 /** A transaction or a read snapshot. */
 export interface Tx {
   /** Builds and compiles statements; it can't execute them. One per engine. */
   readonly kysely: Kysely<Schema>;
   /** Executes a statement and returns its rows. */
   execute(query: Query): Promise<unknown[]>;
+  /**
+   * Takes a lock until the end of the transaction, on the engine where several write at the same time. Later statements see
+   * what those that had it committed.
+   */
+  lock?(key: number, mode: LockMode): Promise<unknown>;
 }
 
 /** A query of Kysely's builder, or one in its `sql` template. */

@@ -6,7 +6,7 @@ import { lookupKey } from "../domain/lookup-rules.ts";
 import { DomainError } from "../errors.ts";
 import type { Actor } from "../services/actor.ts";
 import { type Feed, listFeeds } from "../services/subscriptions/feed-lookups.ts";
-import { findLookups, insertFollowers, insertLookups } from "../store/feed-lookups.ts";
+import { findLookups, insertFollowers, insertLookups, lockFollowers } from "../store/feed-lookups.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
 import { createLookupContext } from "./context.ts";
@@ -25,6 +25,7 @@ export async function lookUpNow(app: App, actor: Actor, wanted: FeedUrl): Promis
   const { id, feed_url } = subscription;
   const feed = lookupKey(feed_url);
   await database.write(async (tx) => {
+    await lockFollowers(tx, "shared");
     await insertLookups(tx, {}, [{ feed, feed_url, next_at: app.clock.now() }]);
     await insertFollowers(tx, { user_id }, [{ feed }]);
   });

@@ -17,7 +17,7 @@ import { readFeedTitle } from "../domain/title.ts";
 import type { Logger } from "../log.ts";
 import { findUserName } from "../services/accounts/users.ts";
 import type { ChangeContext } from "../services/subscriptions/working-set.ts";
-import { deleteWalks, forgetFeed, postponeLookup, saveLookup } from "../store/feed-lookups.ts";
+import { deleteWalks, forgetFeed, lockFollowers, postponeLookup, saveLookup } from "../store/feed-lookups.ts";
 import { filterInTurns } from "../turns.ts";
 import { findUnsought, saveFoundEpisodes } from "./episodes.ts";
 import type { FetchFailed, FetchResult } from "./fetch.ts";
@@ -93,6 +93,7 @@ async function findAgain({ database }: LookupContext, feed: string): Promise<voi
 // Asked again in the transaction, because a user may have subscribed since.
 function forgetUnlessFollowed({ database }: LookupContext, { feed, feed_url }: FeedLookupTable): Promise<void> {
   return database.write(async (tx) => {
+    await lockFollowers(tx, "exclusive");
     if (!(await hasSubscribers({ read: (work) => work(tx) }, feed_url))) await forgetFeed(tx, { feed });
   });
 }

@@ -9,6 +9,7 @@ import {
   insertLookups,
   listChangedFeeds,
   listWalks,
+  lockFollowers,
   saveWalks,
 } from "../store/feed-lookups.ts";
 import { columnOf } from "../store/rows.ts";
@@ -57,6 +58,7 @@ async function walkUser(context: LookupContext, user_id: number, since: number):
       const noted = await database.write(async (tx) => {
         // One who is being deleted must leave nothing.
         if ((await lockUser(tx, { user_id })).length === 0) return null;
+        await lockFollowers(tx, "shared");
         // Not read before: those that no user followed any more may have been deleted since.
         const known = await findLookups(tx, {}, subscribed);
         const keys = new Set(columnOf(known, "feed"));

@@ -1,7 +1,7 @@
 // Statements on lookups of feeds, on who follows them, and on how far users' feeds are known to them.
 import { type Kysely, sql } from "kysely";
 import type { FeedLookupTable, Owner, Schema } from "../db/schema.ts";
-import { bulkStatement, statement, type Tx, type ValuesOf } from "../db/statement.ts";
+import { bulkStatement, type LockMode, statement, type Tx, type ValuesOf } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
 import { addRows, columnOf, PART, pick, saveRows } from "./rows.ts";
 
@@ -61,6 +61,15 @@ export const insertLookups = bulkStatement(
 );
 
 export const insertFollowers = addRows("feed_followers", ["user_id"]);
+
+/** The number of the lock: any that nothing else in the database has. */
+const FOLLOWERS = 5_301_977;
+
+/**
+ * Locks who follows which feeds: shared before a transaction reads which feeds are known to add followers, exclusive before one
+ * deletes feeds without any. Neither would see what the other has not committed.
+ */
+export const lockFollowers = async (tx: Tx, mode: LockMode): Promise<void> => void (await tx.lock?.(FOLLOWERS, mode));
 
 /** Users who are, or were, subscribed to a feed, in the order of their ids. */
 export const listFollowers = statement((db, p: { feed: string; after: number; limit: number }) =>
@@ -156,6 +165,7 @@ const unfollow = bulkStatement((db, p: Owner, rows: Feed[]) =>
  * secret. @returns whether more may be left
  */
 export async function unfollowSome(tx: Tx, owner: Owner): Promise<boolean> {
+  await lockFollowers(tx, "exclusive");
   const feeds = await listFollowed(tx, owner);
   await deleteOwnLookups(tx, owner, feeds);
   await unfollow(tx, owner, feeds);

@@ -95,7 +95,7 @@ const FOR_ALL = {
 };
 
 /** What has no statement. */
-const HELPERS = ["history.historyPosition", "users.clockColumn", "users.isClosed"];
+const HELPERS = ["feed-lookups.lockFollowers", "history.historyPosition", "users.clockColumn", "users.isClosed"];
 const HELPER_FILES = ["expiry.ts", "rows.ts"];
 
 type Run = (...given: unknown[]) => unknown;

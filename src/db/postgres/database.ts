@@ -7,7 +7,7 @@ import type { Database, DatabaseStatus } from "../database.ts";
 import { describeNewer, MIGRATION_TABLE } from "../migrations/migrate.ts";
 import { createQueryBuilder } from "../query-builder.ts";
 import type { Schema } from "../schema.ts";
-import { type Query, readAnything, type Tx } from "../statement.ts";
+import { type LockMode, type Query, readAnything, type Tx } from "../statement.ts";
 import { WaitingLimit } from "../waiting-limit.ts";
 import { isConflict, isLost, isOutdated, isReadOnly, sqlStateOf, translate } from "./errors.ts";
 import { Pool, READ, type Row, WRITE } from "./pool.ts";
@@ -159,7 +159,9 @@ class PostgresDatabase implements Database {
         failed = { error };
         throw error;
       });
-    const tx: Tx = { kysely: this.#kysely, execute };
+    const lock = (key: number, mode: LockMode) =>
+      execute({ sql: `select pg_advisory_xact_lock${mode === "shared" ? "_shared" : ""}(${key})`, parameters: [] });
+    const tx: Tx = { kysely: this.#kysely, execute, lock };
     try {
       const result = await work(tx);
       // After a failed statement PostgreSQL rolls back at COMMIT, and reports success.
