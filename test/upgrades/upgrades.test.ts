@@ -276,6 +276,22 @@ describe("a podcast's URLs from before 0024_left_feeds", () => {
     await send("PATCH", `/subscriptions/${await add(left)}`, { new_guid: into });
     for (const url of ["https://never-told.example/rss", left]) expect(await add(url)).toBe(into);
   });
+
+  test("are as many as would take an hour if each was looked for among all others", async () => {
+    // The last schema without statistics.
+    await placeRecorded("0010_sign_ins");
+    const many = "with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 200000)";
+    const rows = "from numbers join users on name = 'ann'";
+    await podkeep.sql(`${many} insert into subscriptions
+      (user_id, id, feed_url, guid, is_subscribed, subscription_changed, changed_at)
+      select users.id, 1000 + n, 'https://many.example/' || n, 'guid' || n, 1, clock + n, clock + n ${rows}`);
+    await podkeep.sql(`${many} insert into feeds (user_id, feed, subscription) select users.id, n, 1000 + n ${rows}`);
+    await podkeep.sql(`${many} insert into feeds (user_id, feed, subscription)
+      select users.id, 'other' || n, 1000 + n ${rows} where n <= 2`);
+    await podkeep.open();
+    const [found] = await podkeep.sql("select count(*) as count from feeds where left_at = 0");
+    expect(found?.["count"]).toBe(4);
+  });
 });
 
 describe("what apps have synced", () => {

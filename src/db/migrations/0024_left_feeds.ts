@@ -24,10 +24,9 @@ export function indexLeftFeeds(dialect: Dialect): Migration {
 
 /** All but one were left before any app was told of them. Which one, the next change of the subscription finds out. */
 const markNeverTold = (db: Kysely<unknown>) =>
-  sql`update feeds set left_at = 0 where left_at is null and exists (
-    select 1 from feeds as other
-    where other.user_id = feeds.user_id and other.subscription = feeds.subscription
-      and other.feed <> feeds.feed and other.left_at is null)`.execute(db);
+  sql`update feeds set left_at = 0 where left_at is null and (user_id, subscription) in (
+    select user_id, subscription from feeds where left_at is null
+    group by user_id, subscription having count(*) > 1)`.execute(db);
 
 const indexLeft = (db: Kysely<unknown>, column: "subscription" | "left_at") =>
   db.schema
