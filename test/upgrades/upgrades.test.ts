@@ -277,6 +277,19 @@ describe("a podcast's URLs from before 0024_left_feeds", () => {
     for (const url of ["https://never-told.example/rss", left]) expect(await add(url)).toBe(into);
   });
 
+  test("stay in the list of apps after a restore", async () => {
+    await placeRecorded("0023_retired_guids");
+    await podkeep.sql(`insert into feeds (user_id, feed, subscription)
+      select user_id, 'never told', id from subscriptions where feed_url like 'https://kept.%'`);
+    await podkeep.open();
+    const { file } = await createBackup(podkeep.app.config, podkeep.clock);
+    await podkeep.app.close();
+    await restoreBackup(podkeep.app.config, podkeep.clock, file);
+    await podkeep.open();
+    const { changes } = await askAsApp(podkeep.send);
+    expect(changes.body.add).toContain("https://kept.example/rss?key=s3cret");
+  });
+
   test("are as many as would take an hour if each was looked for among all others", async () => {
     // The last schema without statistics.
     await placeRecorded("0010_sign_ins");
