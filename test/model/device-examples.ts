@@ -60,6 +60,16 @@ export const examples: [World][] = [
     ...[write(0, true), sync(0, { full: true }, write(0, false)), sync(0), tap(0, 0)],
     ...[{ do: "restore server" } as const, listen(0), sync(0, { lost: "upload" }), tap(0, 1)],
   ),
+  // The same, if its user removes and adds it while another app removes it,
+  worldOf(
+    [["kasts", 0]],
+    ...[write(0, true), sync(0, {}, write(0, false)), tap(0, 0), tap(0, 0), listen(0), sync(0, { lost: "upload" })],
+  ),
+  // and if it receives its own removal.
+  worldOf(
+    [["kasts", 0]],
+    ...[tap(0, 0), sync(0), listen(0), sync(0), tap(0, 0), sync(0), tap(0, 0), sync(0, { lost: "upload" })],
+  ),
   // A phone is restored, and hears again of what changed after its backup.
   worldOf(
     [
