@@ -496,6 +496,23 @@ test("a phone that is restored from its backup gets the podcasts since then, als
   expect((await feeds(backup)).add).toEqual(["https://one.example/", "https://two.example/"]);
 });
 
+test("PinePods restored from its backup gets the podcasts since then, also while the user's clock is ahead", async () => {
+  const pinepods = identifyClient({ ...ann, device: "phone" }, appNamed(null, "gpodder"));
+  const feeds = async (since: number) => (await readFeedChanges(podkeep.app, ann, pinepods, { since })).add;
+  const syncOwn = (since: number) => feeds(since).then(() => podkeep.clock.now() / 1000);
+  await syncOwn(0);
+  const right = podkeep.clock.now();
+  podkeep.clock.set(right - 24 * 3_600_000);
+  const backup = await syncOwn(right / 1000);
+  podkeep.clock.advance(3_600_000);
+  await subscribe("https://one.example/");
+  const since = await syncOwn(backup);
+  podkeep.clock.advance(3_600_000);
+  await syncOwn(since);
+  await uploadFeedChanges(podkeep.app, ann, pinepods, { add: ["https://two.example/"], remove: [] });
+  expect(await feeds(backup)).toEqual(["https://one.example/", "https://two.example/"]);
+});
+
 test("a phone that is restored from its backup gets the plays since then, also after it uploaded nothing new", async () => {
   const phone = identifyClient({ ...ann, device: "phone" }, appNamed("AntennaPod", "nextcloud"));
   const played = play(20, { sent_at: podkeep.clock.now() });
