@@ -125,6 +125,15 @@ describe("a refresh", () => {
     expect(rows.length).toBeLessThan(6);
   });
 
+  test("that is repeated at once gives tokens that are all good: which response arrives is not known", async () => {
+    const { refresh_token } = await logIn();
+    const { body: early } = await refresh(refresh_token);
+    server.clock.advance(1);
+    await refresh(refresh_token);
+    expect(await read(early.access_token)).toBe(200);
+    expect((await refresh(early.refresh_token)).status).toBe(200);
+  });
+
   test("that is repeated a hundred times leaves few tokens, of which the latest are good", async () => {
     const { refresh_token } = await logIn();
     let latest = refresh_token;
@@ -154,6 +163,15 @@ describe("a refresh", () => {
     expect(await read(third.access_token)).toBe(401);
     expect((await refresh(third.refresh_token)).status).toBe(401);
     expect(await appId()).toBe("");
+  });
+
+  test("by an earlier token ends a login with a token too, which itself stays", async () => {
+    const first = await logIn(user.token);
+    const { body: second } = await refresh(first.refresh_token);
+    const { body: third } = await refresh(second.refresh_token);
+    expect((await refresh(first.refresh_token)).status).toBe(401);
+    expect([await read(third.access_token), await read(user.token)]).toEqual([401, 200]);
+    expect((await refresh(third.refresh_token)).status).toBe(401);
   });
 
   test("is refused after 90 days, and with an access token", async () => {
