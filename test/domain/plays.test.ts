@@ -48,6 +48,13 @@ test("a report begins a row if it begins elsewhere, or more than half an hour la
   ]);
 });
 
+test("who goes back some seconds, and stops before where it was, has listened to them again", () => {
+  expect(shown(keep(report(100 * SECOND, 0, 100), report(110 * SECOND, 95, 98)))).toEqual([
+    [0, 100 * SECOND, 0, 100],
+    [107 * SECOND, 110 * SECOND, 95, 98],
+  ]);
+});
+
 test("what was reported before changes nothing, also if it is part of a longer row", () => {
   const reports = [report(10 * MINUTE, 0, 600), report(20 * MINUTE, 600, 1200), report(15 * MINUTE, 600, 900)];
   expect(shown(keep(...reports, ...reports))).toEqual([[0, 20 * MINUTE, 0, 1200]]);
