@@ -73,6 +73,13 @@ test("at its first sync, Podcini.X calls all that it played finished, and rewind
   expect(actions).toMatchObject([{ position: 42 }, { ...own, position: 600, total: 600 }]);
 });
 
+test("what Podcini.X plays of an episode whose length it doesn't know is where it was left", async () => {
+  const play = { ...played(7), episode: "https://feeds.example/2.mp3", guid: "two", started: 0, total: 0 };
+  await ask(PODCINI, "POST", `${NEXTCLOUD}/episode_action/create`, [play]);
+  const { actions } = await ask("gPodder/3.11.5", "GET", "/api/2/episodes/ann.json?since=0");
+  expect(actions).toMatchObject([{ position: 42 }, { guid: "two", position: 7 }]);
+});
+
 test("what AntennaPod plays from the end of an episode, where its user jumped back, stays where it was left", async () => {
   const play = { ...played(7), episode: "https://feeds.example/2.mp3", guid: "two", started: 600 };
   await ask("AntennaPod/3.12.0", "POST", `${NEXTCLOUD}/episode_action/create`, [play]);
