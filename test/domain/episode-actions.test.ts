@@ -114,6 +114,16 @@ test("an action with a guid joins one that came by URL alone, and the other way 
   expect(store([...joined], [other]).map((row) => row.position)).toEqual([2, 5]);
 });
 
+test("an episode that turns out to be one with another has the URL of what was played later, in any order", () => {
+  const [early, late] = ["https://feed.example/1.mp3", "https://cdn.example/1.mp3"];
+  const byUrl = play(1, { sent_at: 1000, episode_url: early });
+  const joined = play(2, { sent_at: 2000, episode_url: early, guid: "g" });
+  const byGuid = play(3, { sent_at: 3000, episode_url: late, guid: "g" });
+  const told = [{ guid: "g", position: 3, episode_url: late }];
+  expect(store([byUrl], [byGuid], [joined])).toMatchObject(told);
+  expect(store([byGuid], [byUrl], [joined])).toMatchObject(told);
+});
+
 test("two episodes of one URL stay two, and an app without guids means the later", () => {
   const two = store(
     [play(2, { sent_at: 2000, guid: "g" })],
