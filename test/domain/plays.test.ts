@@ -109,6 +109,11 @@ test("an app that can't say where it began, began where it was, if there was tim
   }
 });
 
+test("where an app stopped that can't say where it began is kept, also if it went back there a minute before", () => {
+  const play = (at: number, position: number) => report(at, 0, position, { saysStart: false, repeatsStart: false });
+  expect(shown(keep(play(10 * MINUTE, 600), play(11 * MINUTE, 300)))[1]).toEqual([11 * MINUTE, 11 * MINUTE, 300, 300]);
+});
+
 test("what an app reports again after each pause, from where it began first, is one row", () => {
   const first = report(10 * MINUTE, 0, 600);
   expect(shown(keep(first, report(25 * MINUTE, 0, 1200)))).toEqual([[0, 25 * MINUTE, 0, 1200]]);
