@@ -493,6 +493,19 @@ describe("with a session", () => {
       await expectRefused(cookie);
     });
 
+    test("signed in with a token that gave way to newer ones since", async () => {
+      const { id, token } = await tokenOf("ann", "read");
+      const cookie = cookieOf(await login("ann", token));
+      expect((await get("/me", cookie)).status).toBe(200);
+      await revokeToken(server.app, id);
+      await server.sql(`insert into tokens (id, user_id, label, scope, hash, created_at)
+        with recursive n(n) as (select 1 union all select n + 1 from n where n < 1000)
+        select 'token' || n, ${ann.id}, '', 'read', 'hash' || n, 0 from n`);
+      await tokenOf("ann", "read");
+      expect(await server.sql(`select id from tokens where id = '${id}'`)).toEqual([]);
+      await expectRefused(cookie);
+    });
+
     test("began before a new password, a sign-out everywhere, or the user's deletion", async () => {
       const admin = await actAsAdmin(server.app, "ann", "test");
       for (const end of [
