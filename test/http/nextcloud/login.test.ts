@@ -255,6 +255,23 @@ test("the 1,001st flow of an address ends its oldest, and none that was allowed 
   expect((await poll(allowed)).status).toBe(200);
 });
 
+test("one more than 10,000 flows of all addresses ends the oldest, and none that was allowed", async () => {
+  const allowed = await start();
+  await allow(allowed);
+  server.clock.advance(1000);
+  const oldest = await start();
+  server.clock.advance(1000);
+  const next = await start();
+  await server.sql(`insert into login_flows (page_hash, poll_hash, label, address, expires_at)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < 9997)
+    select '00page' || n, 'poll' || n, 'x', 'address ' || n, ${server.clock.now() + 20 * 60_000} from n`);
+  const open = async (flow: Flow) => (await browser.open(pathOf(flow))).status;
+  expect(await open(oldest)).toBe(200);
+  const newest = await start();
+  expect([await open(oldest), await open(next), await open(newest)]).toEqual([404, 200, 200]);
+  expect((await poll(allowed)).status).toBe(200);
+});
+
 test("the addresses of an IPv6 network (/64) are one", async () => {
   for (const address of ["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"]) {
     await post("/index.php/login/v2", "", {}, address);
