@@ -136,13 +136,13 @@ describe("a refresh", () => {
 
   test("that is repeated a hundred times leaves few tokens, of which the latest are good", async () => {
     const { refresh_token } = await logIn();
-    let latest = refresh_token;
+    const given: string[] = [];
     for (let n = 0; n < 100; n++) {
       server.clock.advance(1);
-      latest = (await refresh(refresh_token)).body.refresh_token;
+      given.push((await refresh(refresh_token)).body.refresh_token);
     }
     expect((await server.sql("select * from login_tokens")).length).toBeLessThan(30);
-    expect((await refresh(latest)).status).toBe(200);
+    for (const latest of given.slice(-10)) expect((await refresh(latest)).status).toBe(200);
   });
 
   test("that goes on a thousand times keeps the tokens of the last hundred", async () => {
