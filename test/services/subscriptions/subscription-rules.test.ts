@@ -300,6 +300,14 @@ describe("merging by a new guid", () => {
     });
   }
 
+  test("of two that are subscribed leaves when the one was subscribed that stays", async () => {
+    await user.add(FEED_A, A);
+    const { subscription_changed } = await user.add(FEED_B, B);
+    later();
+    await patch(A, { new_guid: B });
+    expect(await get(B)).toMatchObject({ is_subscribed: true, subscription_changed });
+  });
+
   test("into a deleted one revives it on the URL of the other", async () => {
     await patch(A, { is_subscribed: false });
     await erase(B);
