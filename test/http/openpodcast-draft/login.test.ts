@@ -184,6 +184,14 @@ describe("a refresh", () => {
     expect(await server.sql("select * from login_tokens")).toEqual([]);
   });
 
+  test("is refused after 90 days though the token that logged in lasts", async () => {
+    const { refresh_token } = await logIn(user.token);
+    server.clock.advance(90 * DAY - 1);
+    expect((await refresh(refresh_token)).status).toBe(200);
+    server.clock.advance(1);
+    expect([(await refresh(refresh_token)).status, await read(user.token)]).toEqual([401, 200]);
+  });
+
   test("keeps the app for 90 days more", async () => {
     const { refresh_token } = await logIn();
     server.clock.advance(80 * DAY);
