@@ -68,3 +68,13 @@ test("podcasts that a restored backup lacks are not counted as what an app left 
   expect(findMassRemovals([...lost, ...removed], 4)).toMatchObject([{ of: 10 }]);
   expect(findMassRemovals([...removed, ...lost], 4)).toEqual([]);
 });
+
+test("podcasts that were merged while an app removed others count in how many there were before", () => {
+  const change = (n: number, what: "merged" | "unsubscribed", actor: string): AttributedChange => {
+    return { changed_at: n, at: n * MINUTE, subscription: n, what, before: "subscribed", actor };
+  };
+  const changes = Array.from({ length: 9 }, (_, n) =>
+    n === 3 || n === 4 ? change(n, "merged", "page") : change(n, "unsubscribed", "app"),
+  );
+  expect(findMassRemovals(changes, 3)).toMatchObject([{ of: 12, noticed_at: 8 }]);
+});
