@@ -23,6 +23,13 @@ async function make(
 
 const FEED = { id: 1, url: "https://a.example/rss", title: "A" };
 
+test("an episode that AntennaPod has as played, and whose user listens to it again, is where it is there", async () => {
+  const place = { feed: 1, read: 1, position: 60_000, duration: 600_000, played_at: 1_000_000 };
+  const bytes = await make("again.db", [FEED], [{ ...place, guid: "g", url: "https://a.example/1" }]);
+  const { actions } = await readMovingFile(new Blob([bytes]), { most: MOST });
+  expect(actions).toMatchObject([{ guid: "g", position: 60, total: 600 }]);
+});
+
 test("a database that would be read for hours is given up, and the process ends", async () => {
   // Every row of one table meets every row of the other, and none is a result.
   const bytes = await make("slow.db", [FEED], [], (database) => {
