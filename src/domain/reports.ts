@@ -33,6 +33,8 @@ export interface Known extends Pick<Knowledge, "knewUntil" | "toldUntil"> {
   holdings: Holdings;
   /** The client's last GET; null when there was none. */
   last: SyncPosition | null;
+  /** Until when it knew all changes before its last GET of plays, which ends a sync; 0 if there was none. */
+  syncedUntil: Millis;
   /** The user's clock. */
   clock: Millis;
   habits: Habits;
@@ -154,12 +156,12 @@ export function settle(
 
 /**
  * Whether an app may have obeyed a removal before it sent what its user had added: then it has dropped the feed and its
- * positions. If uploads were lost in between, it was sent the removal before its last GET, and has reported nothing since.
+ * positions. If uploads were lost in between, it was sent the removal before its last GET, and no sync has ended since.
  */
-function mayHaveObeyed(listing: Listing | undefined, holding: Holding | undefined, { last, habits }: Known): boolean {
+function mayHaveObeyed(listing: Listing | undefined, holding: Holding | undefined, known: Known): boolean {
+  const { last, habits, syncedUntil } = known;
   if (habits.mistakesOwn || !last || !listing || isListed(listing)) return false;
-  const isUnanswered = listing.changed > (holding?.reported_at ?? 0) && listing.changed <= endOf(last.given);
-  return holding?.reported === true || isUnanswered || isSent(last, listing, holding);
+  return holding?.reported === true || listing.changed > syncedUntil || isSent(last, listing, holding);
 }
 
 /** Whether a removal is of what the device has under another URL, or lacks. */

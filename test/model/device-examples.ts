@@ -65,6 +65,12 @@ export const examples: [World][] = [
     [["kasts", 0]],
     ...[write(0, true), sync(0, {}, write(0, false)), tap(0, 0), tap(0, 0), listen(0), sync(0, { lost: "upload" })],
   ),
+  // if it reported the removal too,
+  worldOf(
+    [["kasts", 0]],
+    ...[write(0, true), sync(0), tap(0, 0), sync(0, {}, write(0, false)), tap(0, 0), listen(0)],
+    sync(0, { lost: "upload" }),
+  ),
   // and if it receives its own removal.
   worldOf(
     [["kasts", 0]],
