@@ -28,7 +28,7 @@ interface Counters {
 }
 
 const NOT_LEFT = { left_url: null, left_at: null };
-/** Of a URL that a subscription had within one transaction only: nobody was told of it. */
+/** Of a URL that a subscription had within one transaction only: no app was told of it. */
 const NEVER_TOLD = { left_url: null, left_at: 0 };
 
 /** The part of a user's subscriptions that one transaction can change. */

@@ -23,7 +23,7 @@ async function make(
 
 const FEED = { id: 1, url: "https://a.example/rss", title: "A" };
 
-test("an episode that AntennaPod has as played, and whose user listens to it again, is where it is there", async () => {
+test("an episode that AntennaPod has as played, and whose user listens to it again, keeps its position", async () => {
   const place = { feed: 1, read: 1, position: 60_000, duration: 600_000, played_at: 1_000_000 };
   const bytes = await make("again.db", [FEED], [{ ...place, guid: "g", url: "https://a.example/1" }]);
   const { actions } = await readMovingFile(new Blob([bytes]), { most: MOST });
