@@ -309,9 +309,11 @@ export async function play(
   /** Whether an app that has it under another URL would have added it under that. */
   const isOdd = (number: number) => isOlder && PATHS[number] !== "rss";
 
-  const isUnlisted = async (held: string[]): Promise<boolean> => {
-    for (const each of held) if (!(await server.isSubscribed(feedOf(each)))) return true;
-    return false;
+  /** Those that are not on the list. */
+  const unlisted = async (urls: Iterable<string>): Promise<string[]> => {
+    const found: string[] = [];
+    for (const held of urls) if (!(await server.isSubscribed(feedOf(held)))) found.push(held);
+    return found;
   };
 
   const sync = async (
@@ -323,7 +325,7 @@ export async function play(
     // A known limit: Kasts does not upload its whole list again if that never arrives.
     const isWhole = one.kind === "kasts" && (given?.full || one.since === 0);
     // Another one: of what it adds, a restored Kasts is sent an old removal.
-    const isRetold = restored.has(one) && (await isUnlisted([...one.added]));
+    const isRetold = restored.has(one) && (await unlisted(one.added)).length > 0;
     const luck = given && (isWhole || isRetold) && given.lost === "upload" ? { ...given, lost: null } : given;
     const counts = decisions.snapshot();
     if (write && !isOdd(write.feed)) {
@@ -384,6 +386,8 @@ export async function play(
       const applied = [...one.notTapped].filter((held) => !queued.has(held) && !changed.includes(feedOf(held)));
       received.set(one, new Set([...echoes, ...applied]));
     }
+    // A known limit: without the response, Rhythmbox says again after its GET what it had received before.
+    if (one.kind === "rhythmbox" && luck?.lost === "post") decisions.disturb(await unlisted(one.postedBack));
     if (luck?.lost === "upload") for (const unsent of one.postedBack) decisions.begin(one, unsent);
     if (!luck?.lost) await others?.syncPlaces(one, lost);
   };
