@@ -33,8 +33,6 @@ export interface Known extends Pick<Knowledge, "knewUntil" | "toldUntil"> {
   holdings: Holdings;
   /** The client's last GET; null when there was none. */
   last: SyncPosition | null;
-  /** Until when it knew all changes before its last GET of plays, which ends a sync; 0 if there was none. */
-  syncedUntil: Millis;
   /** The user's clock. */
   clock: Millis;
   habits: Habits;
@@ -92,7 +90,7 @@ export function hear(report: Report, known: Known): Heard {
   // What is added and removed under two URLs is added.
   const contradicted = !subscribed && known.added.has(known.leadsTo(feed) ?? feed);
   const repeats = contradicted || isRepetition(report, received, known);
-  const mayLack = subscribed && mayHaveObeyed(listing, holding, known);
+  const mayLack = subscribed && mayHaveObeyed(listing, known);
   const replaces = subscribed && received !== feed_url && !queued;
   return {
     report,
@@ -156,13 +154,10 @@ export function settle(
 
 /**
  * Whether an app may have obeyed a removal before it sent what its user had added: then it has dropped the feed and its
- * positions. If uploads were lost in between, it was sent the removal before its last GET, and no sync has ended since.
+ * positions. It may have been sent the removal long ago, if its uploads were lost since, or if it was restored.
  */
-function mayHaveObeyed(listing: Listing | undefined, holding: Holding | undefined, known: Known): boolean {
-  const { last, habits, syncedUntil } = known;
-  if (habits.mistakesOwn || !last || !listing || isListed(listing)) return false;
-  return holding?.reported === true || listing.changed > syncedUntil || isSent(last, listing, holding);
-}
+const mayHaveObeyed = (listing: Listing | undefined, { last, habits }: Known): boolean =>
+  !habits.mistakesOwn && last !== null && listing !== undefined && !isListed(listing);
 
 /** Whether a removal is of what the device has under another URL, or lacks. */
 function isNothing(

@@ -467,8 +467,6 @@ export class Server implements SyncServer {
       last,
       knewUntil,
       toldUntil,
-      // Of plays, which this server has not, no sync is behind.
-      syncedUntil: last?.start ?? 0,
       clock: this.clock,
       habits,
       added,

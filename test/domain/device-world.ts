@@ -291,8 +291,6 @@ export async function play(
   const received = new Map<Device, Set<string>>();
   /** Devices whose app was installed again, and has not synced since. */
   const reinstalled = new Set<Device>();
-  /** Devices with Kasts that were restored from their backup, and have not synced since. */
-  const restored = new Set<Device>();
   // What two devices with one id hold is kept as one: in one spelling.
   const hasTwins = steps.some((one) => one.do === "twin");
   const isOlder = steps.some((one) => one.do === "back up server");
@@ -324,9 +322,7 @@ export async function play(
   ): Promise<void> => {
     // A known limit: Kasts does not upload its whole list again if that never arrives.
     const isWhole = one.kind === "kasts" && (given?.full || one.since === 0);
-    // Another one: of what it adds, a restored Kasts is sent an old removal.
-    const isRetold = restored.has(one) && (await unlisted(one.added)).length > 0;
-    const luck = given && (isWhole || isRetold) && given.lost === "upload" ? { ...given, lost: null } : given;
+    const luck = given && isWhole && given.lost === "upload" ? { ...given, lost: null } : given;
     const counts = decisions.snapshot();
     if (write && !isOdd(write.feed)) {
       await settle(write.feed, write.on);
@@ -365,7 +361,6 @@ export async function play(
     }
     missed.delete(one);
     reinstalled.delete(one);
-    restored.delete(one);
     decisions.hear(one, counts);
     if (one.added.size + one.removed.size === 0) decisions.send(one);
     // Posting back is no change, but may undo one that was made since the GET, or the user's own before.
@@ -509,7 +504,6 @@ export async function play(
     else if (one.do === "restore") {
       decisions.disturb(ALL);
       await on.restore();
-      if (on.kind === "kasts") restored.add(on);
       // What it had not sent when the backup was made, it sends now.
       for (const unsent of [...on.added, ...on.removed]) decisions.begin(on, unsent);
       others?.restart(on, "all");

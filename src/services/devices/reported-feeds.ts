@@ -6,7 +6,6 @@ import { isSubscribed, statusOf, undoChanges, type What } from "../../domain/his
 import { addedIn, isReversed, type Known, type Report } from "../../domain/reports.ts";
 import { knowledgeOf, type Millis } from "../../domain/sync-window.ts";
 import type { WorkingSet } from "../../domain/working-set.ts";
-import { findCursor } from "../../store/cursors.ts";
 import { findHoldings } from "../../store/holdings.ts";
 import { columnOf, rowsOf } from "../../store/rows.ts";
 import { mapInTurns } from "../../turns.ts";
@@ -33,9 +32,6 @@ export async function readKnown(
   const listings = await listingsIn(set, feeds.keys());
   const leadsTo = (feed: string) => (set.byFeed(feed) ?? set.byGuid(feeds.get(feed)?.computed_guid ?? ""))?.id;
   const asked = rowsOf("feed", feeds.keys());
-  // Only for what was removed it matters whether the last sync ended.
-  const asksEnd = client && !listings.values().every(isListed);
-  const [ended] = asksEnd ? await findCursor(tx, { user_id, client: client.id, stream: "episodes" }) : [];
   const holdings = await holdingsIn(client ? await findHoldings(tx, { user_id, client: client.id }, asked) : []);
   const { knewUntil, toldUntil, comparedAt, unobeyedAfter } = knowledgeOf(last, listReadAt, habits);
   const isCompared = client && comparedAt !== null;
@@ -49,7 +45,6 @@ export async function readKnown(
     last,
     toldUntil,
     knewUntil,
-    syncedUntil: ended?.start ?? 0,
     clock: user.clock(),
     habits,
     leadsTo,
