@@ -88,7 +88,7 @@ export interface FeedTable {
   subscription: number;
   /** The URL as it was when the subscription left it; null for its current one, and if no app was told of it. */
   left_url: string | null;
-  /** Null for the current one; no time if no app was told of it. */
+  /** Null for the current one; 0 if no app was told of it. Migration 0024 left 0 at some current ones too. */
   left_at: number | null;
 }
 

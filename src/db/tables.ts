@@ -5,7 +5,7 @@ import type { Schema } from "./schema.ts";
  * What a column holds, and so what a restore does with it.
  * - value: stays as it is
  * - place: the timestamp of the row's last change, unique per user; renewed in the same order
- * - timestamp: a time on the user's clock; becomes the row's new place, or that of the row's subscription
+ * - timestamp: a time on the user's clock; becomes the row's new place, or that of the row's subscription; 0 stays
  * - timestamp unless deleted: the same, but it stays in a row whose `deleted` is set
  * - clock: the last timestamp given out, or given out then; moves past all renewed ones
  * - counter: the last id given out that apps may know; moves on, so that no id is used twice

@@ -101,7 +101,6 @@ function newValue(name: string, column: string, kind: Column, p: Renewal): RawBu
     value: null,
     internal: null,
     place: NEW,
-    // What has no time keeps none.
     timestamp: sql`case when ${old} > 0 then ${NEW} else ${old} end`,
     "timestamp unless deleted": sql`case when ${sql.ref(`${name}.deleted`)} is null then ${NEW} else ${old} end`,
     clock: sql`${p.clock}`,
