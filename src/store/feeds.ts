@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { FeedTable, Owner } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement, type Tx } from "../db/statement.ts";
-import { HIGHEST, readRows, saveRows } from "./rows.ts";
+import { HIGHEST, numbersOf, readRows, saveRows } from "./rows.ts";
 
 type Found = Pick<FeedTable, "feed" | "subscription" | "left_url" | "left_at">;
 
@@ -19,7 +19,7 @@ export const findFeeds = bulkStatement(
 export const listLeftFeedsOf = bulkStatement(
   (_, p: Owner, rows: { id: number }[]) =>
     sql<Found>`select feed, subscription, left_url, left_at
-      from (values ${sql.join(rows.map((row) => sql`(${row.id})`))}) as wanted
+      from (values ${numbersOf(rows, ["id"])}) as wanted
       cross join feeds
       where user_id in (${p.user_id}) and subscription = wanted.column1 and left_at is not null`,
 );

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { GuidTable, Owner } from "../db/schema.ts";
 import { bulkStatement } from "../db/statement.ts";
-import { columnOf, saveRows } from "./rows.ts";
+import { columnOf, numbersOf, saveRows } from "./rows.ts";
 
 type Found = Pick<GuidTable, "guid" | "subscription" | "retired_at">;
 
@@ -18,7 +18,7 @@ export const findGuids = bulkStatement((db, p: Owner, rows: { guid: string }[]) 
 export const listRetiredGuidsOf = bulkStatement(
   (_, p: Owner, rows: { id: number }[]) =>
     sql<Found & { retired_at: number }>`select guid, subscription, retired_at
-      from (values ${sql.join(rows.map((row) => sql`(${row.id})`))}) as wanted
+      from (values ${numbersOf(rows, ["id"])}) as wanted
       cross join guids
       where user_id in (${p.user_id}) and subscription = wanted.column1 and retired_at is not null`,
 );
