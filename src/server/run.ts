@@ -23,6 +23,7 @@ import { connectSystemd } from "../systemd/notify.ts";
 import { startWatchdog } from "../systemd/watchdog.ts";
 import { beginTogether } from "../turns.ts";
 import { VERSION } from "../version.ts";
+import { within } from "../within.ts";
 import { watchFiles } from "./file-watch.ts";
 import { listen } from "./listen.ts";
 import { createLog, type Log } from "./log.ts";
@@ -192,7 +193,7 @@ function receiveSignal(log: Logger): Promise<void> {
 // New connections are refused first, then running requests end, then the workers, then the database closes.
 async function drain(servers: Server<undefined>[], app: App, lookedUp?: Promise<void>): Promise<void> {
   const stopped = Promise.all(servers.map((server) => server.stop()));
-  await Promise.race([stopped, responded(servers), Bun.sleep(app.config.drain_timeout)]);
+  await within(app.config.drain_timeout, Promise.race([stopped, responded(servers)]));
   for (const server of servers) await server.stop(true);
   await lookedUp;
   await app.close();

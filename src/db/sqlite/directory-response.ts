@@ -1,6 +1,7 @@
 // Whether a directory responds. A network disk that is gone keeps its reader waiting for days, and can't be interrupted.
 import { resolve } from "node:path";
 import { DomainError } from "../../errors.ts";
+import { within } from "../../within.ts";
 
 /** Milliseconds in which a directory responds. A disk that sleeps takes ten seconds. */
 export const LONGEST_RESPONSE = 20_000;
@@ -16,8 +17,7 @@ export async function requireResponse(directory: string): Promise<void> {
     // The executable is Bun itself.
     env: { BUN_BE_BUN: "1" },
   });
-  const responds = await Promise.race([child.exited.then(() => true), Bun.sleep(LONGEST_RESPONSE).then(() => false)]);
-  if (responds) return;
+  if ((await within(LONGEST_RESPONSE, child.exited)) !== null) return;
   child.kill("SIGKILL");
   throw new DomainError("unavailable", `${directory} does not respond: check its disk, or the network to it`);
 }
