@@ -13,6 +13,7 @@ import { createUser } from "../../src/services/accounts/users.ts";
 import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
 import { addSubscriptions, unsubscribe } from "../../src/services/subscriptions/subscriptions.ts";
 import { listDueLookups } from "../../src/store/feed-lookups.ts";
+import { afterStatements } from "../support/after-statements.ts";
 import { type Cluster, startCluster } from "../support/cluster.ts";
 import { sharedPostgres } from "../support/database.ts";
 import { validFeed } from "../support/feed-url.ts";
@@ -94,15 +95,12 @@ function afterStatement(app: App, kind: RegExp, act: () => Promise<void>): App {
   const database = withMethods(app.database, {
     write: (work, queue) =>
       app.database.write((tx) => {
-        const execute: typeof tx.execute = async (query) => {
-          const rows = await tx.execute(query);
-          if (!isDone && kind.test(query.sql)) {
-            isDone = true;
-            await act();
-          }
-          return rows;
-        };
-        return work({ ...tx, execute });
+        const watched = afterStatements(tx, async (_, { sql }) => {
+          if (isDone || !kind.test(sql)) return;
+          isDone = true;
+          await act();
+        });
+        return work(watched);
       }, queue),
   });
   return { ...app, database };

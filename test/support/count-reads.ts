@@ -2,17 +2,8 @@
 import type { Changes } from "../../src/db/database.ts";
 import type { Tx } from "../../src/db/statement.ts";
 import type { Context } from "../../src/services/context.ts";
+import { afterStatements } from "./after-statements.ts";
 import { withMethods } from "./with-methods.ts";
-
-/** Calls `note` after each statement, with the number of rows that it returned. */
-const noteRows = (tx: Tx, note: (rows: number) => void): Tx => ({
-  kysely: tx.kysely,
-  async execute(query) {
-    const found = await tx.execute(query);
-    note(found.length);
-    return found;
-  },
-});
 
 /** The most rows that the statements of one write transaction of `work` return. */
 export async function mostReadByWrites<C extends Context>(context: C, work: (context: C) => Promise<unknown>) {
@@ -24,8 +15,8 @@ export async function mostReadByWrites<C extends Context>(context: C, work: (con
         (tx) => {
           let read = 0;
           return run(
-            noteRows(tx, (rows) => {
-              read += rows;
+            afterStatements(tx, (rows) => {
+              read += rows.length;
               most = Math.max(most, read);
             }),
           );
@@ -45,9 +36,9 @@ export async function countReads<C extends Context>(context: C, work: (context: 
     read: <T>(run: (tx: Tx) => Promise<T>) =>
       database.read((tx) =>
         run(
-          noteRows(tx, (rows) => {
+          afterStatements(tx, (rows) => {
             read.statements++;
-            read.rows += rows;
+            read.rows += rows.length;
           }),
         ),
       ),

@@ -13,6 +13,7 @@ import { listHistory, pruneHistory } from "../../../src/services/subscriptions/h
 import { importFeeds } from "../../../src/services/subscriptions/imports.ts";
 import { readAddition } from "../../../src/services/subscriptions/podcasts.ts";
 import { getSubscription } from "../../../src/services/subscriptions/subscriptions.ts";
+import { afterStatements } from "../../support/after-statements.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { settle } from "../../support/rejection.ts";
@@ -156,13 +157,7 @@ test("of a long history, what a filter finds is complete, and others get a turn 
   await patch(ONE, { is_subscribed: false });
   let statements = 0;
   const read: Database["read"] = (work) =>
-    server.app.database.read((tx) => {
-      const execute: typeof tx.execute = (query) => {
-        statements++;
-        return tx.execute(query);
-      };
-      return work({ ...tx, execute });
-    });
+    server.app.database.read((tx) => work(afterStatements(tx, () => void statements++)));
   const context = { ...server.app, database: withMethods(server.app.database, { read }) };
   const found = async (filter: { by?: string; guid?: string; limit?: number }) =>
     (await listHistory(context, me(), { limit: 100, ...filter })).map(({ what }) => what);
@@ -319,15 +314,12 @@ describe("restoring a list", () => {
       if (++reads === 3) await user.add(A);
       let statements = 0;
       return server.app.database.read((tx) =>
-        work({
-          ...tx,
-          async execute(query) {
+        work(
+          afterStatements(tx, (result) => {
             most = Math.max(most, ++statements);
-            const result = await tx.execute(query);
             rows += result.length;
-            return result;
-          },
-        }),
+          }),
+        ),
       );
     };
     const context = { ...server.app, database: withMethods(server.app.database, { read }) };

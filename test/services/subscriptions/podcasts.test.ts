@@ -8,6 +8,7 @@ import { previewRestore } from "../../../src/services/subscriptions/earlier-list
 import { exportFeeds } from "../../../src/services/subscriptions/imports.ts";
 import { listPodcasts } from "../../../src/services/subscriptions/podcasts.ts";
 import { nextTurn } from "../../../src/turns.ts";
+import { afterStatements } from "../../support/after-statements.ts";
 import { openTestApp } from "../../support/app.ts";
 import { addFeeds } from "../../support/feeds.ts";
 import { PATIENCE } from "../../support/patience.ts";
@@ -48,16 +49,7 @@ test.each<[string, (context: Context, actor: Actor) => Promise<unknown>]>([
   );
   const rows: number[] = [];
   const read: Database["read"] = (work) =>
-    podkeep.app.database.read((tx) =>
-      work({
-        ...tx,
-        async execute(query) {
-          const found = await tx.execute(query);
-          rows.push(found.length);
-          return found;
-        },
-      }),
-    );
+    podkeep.app.database.read((tx) => work(afterStatements(tx, (found) => void rows.push(found.length))));
   const database = withMethods(podkeep.app.database, { read });
   await readList({ ...podkeep.app, database }, actAsUser(id));
   expect(rows.reduce((all, count) => all + count, 0)).toBeGreaterThanOrEqual(600);
