@@ -1,5 +1,6 @@
 // Large requests that change a list: others don't wait for the whole, and what is cut off is completed by a repetition.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Database } from "../../src/db/database.ts";
 import { nothingFrom } from "../../src/domain/moving-in.ts";
 import { DomainError } from "../../src/errors.ts";
 import { appNamed } from "../../src/http/apps.ts";
@@ -330,6 +331,19 @@ test.each([
   expect(await listOf(user)).toEqual(add.slice(0, -1).sort());
 });
 
+const upload = (context: Context, { actor, client }: Device, add: string[], remove: string[]) =>
+  uploadFeedChanges(context, actor, client, { add, remove });
+
+/** A context that calls `note` at each read outside of writes. */
+function noteReads(note: () => void): Context {
+  const { database } = podkeep.app;
+  const read: Database["read"] = (work, isCurrent) => {
+    note();
+    return database.read(work, isCurrent);
+  };
+  return { ...podkeep.app, database: withMethods(database, { read }) };
+}
+
 test("what an app removes on another server, while a small upload is compared with much, stays removed", async () => {
   const second = await secondServer();
   const user = await podkeep.user();
@@ -337,19 +351,13 @@ test("what an app removes on another server, while a small upload is compared wi
   const { timestamp } = await get(phone, 0);
   await get(phone, timestamp);
   const one = "https://one.example/";
-  const upload = (context: Context, { actor, client }: Device, add: string[], remove: string[]) =>
-    uploadFeedChanges(context, actor, client, { add, remove });
   await upload(podkeep.app, laptop, [...urls("new"), one], []);
   await upload(podkeep.app, laptop, [], [one]);
   let isRead = false;
-  const { database } = podkeep.app;
-  const reads = withMethods(database, {
-    read: (work, isCurrent) => {
-      isRead = true;
-      return database.read(work, isCurrent);
-    },
+  const reads = noteReads(() => {
+    isRead = true;
   });
-  const givesUp = beforeWrites({ ...podkeep.app, database: reads }, async () => {
+  const givesUp = beforeWrites(reads, async () => {
     if (!isRead) return;
     isRead = false;
     await second.uploadFeedChanges(podkeep.app, phone.actor, phone.client, { add: [], remove: [one] });
@@ -371,23 +379,17 @@ test.each([
   const user = await podkeep.user();
   const [phone, laptop] = [deviceOf(user, "phone"), deviceOf(user, "laptop")];
   const one = "https://one.example/";
-  const upload = (context: Context, { actor, client }: Device, add: string[], remove: string[]) =>
-    uploadFeedChanges(context, actor, client, { add, remove });
   const first = await get(phone, 0);
   const { timestamp } = await get(phone, first.timestamp);
   await upload(podkeep.app, phone, [one], []);
   await upload(podkeep.app, laptop, urls("new"), [one]);
   const { timestamp: since } = await get(phone, timestamp);
   let isBegun = false;
-  const { database } = podkeep.app;
-  const reads = withMethods(database, {
-    read: (work, isCurrent) => {
-      isBegun = true;
-      return database.read(work, isCurrent);
-    },
+  const reads = noteReads(() => {
+    isBegun = true;
   });
   let acts = 0;
-  const beside = beforeWrites({ ...podkeep.app, database: reads }, async () => {
+  const beside = beforeWrites(reads, async () => {
     if (isBegun && acts++ === 0) await act(phone, since);
   });
   await upload(beside, phone, [one, ...more], []);
