@@ -1,29 +1,25 @@
-// All tests, on SQLite and on PostgreSQL. Prints only what fails or is skipped; exits with 1 if anything fails.
-// --record writes how long each file takes, one after the other, on a machine that does nothing else.
-import { mkdtempSync, rmSync } from "node:fs";
+// All tests, on SQLite and on PostgreSQL, each in worker processes. Prints only what fails or is skipped; exits with 1 if
+// anything fails. --record writes how long each file takes, one after the other, on a machine that does nothing else.
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import type { Subprocess } from "bun";
 import { z } from "zod";
 import { LONG } from "../test/faults/rounds.ts";
 import { preparePostgres } from "../test/support/database.ts";
+import { unmountIn } from "../test/support/disk.ts";
+import { findMemory } from "../test/support/memory.ts";
 import { PATIENCE } from "../test/support/patience.ts";
 
 const RECORDS = process.argv.includes("--record");
-/** More than there are cores: a third of a test is waiting. */
-const AT_ONCE = RECORDS ? 1 : availableParallelism() + 4;
-/** Whether a file is a part alone, as fault tests are in the long run: some take 20 times as long there, and begin first. */
-const isAlone = (file: string) => LONG && file.startsWith("test/faults/");
-const LONG_FAULTS = 20;
+const CORES = availableParallelism();
 
 interface Engine {
   title: string;
   files: string;
   timings: string;
-  /**
-   * More parts of all engines than run at once, so that none ends long after the others if its files take longer than
-   * they did. Not more: a part takes seconds to start, to compile its code again, and for its server of PostgreSQL.
-   */
-  parts: number;
+  /** More in all than there are cores: a third of a test is waiting. */
+  workers: number;
   env: Record<string, string>;
 }
 
@@ -32,7 +28,7 @@ const ENGINES: Engine[] = [
     title: "SQLite",
     files: "test/**/*.test.ts",
     timings: "test/timings/sqlite.json",
-    parts: 2 * AT_ONCE,
+    workers: CORES + 4,
     env: {},
   },
   {
@@ -40,58 +36,48 @@ const ENGINES: Engine[] = [
     // What PostgreSQL could answer in another way.
     files: "test/{http,services,model,apps}/**/*.test.ts",
     timings: "test/timings/postgres.json",
-    parts: AT_ONCE,
+    // They have a fourth of the time.
+    workers: Math.ceil(CORES / 2) + 1,
     // The model's worlds are fewer there, because each takes longer.
     env: { PODKEEP_TEST_ENGINE: "postgres", PODKEEP_MODEL_RUNS: LONG ? "60" : "20" },
   },
 ];
 
-interface Part {
-  name: string;
-  engine: Engine;
-  files: string[];
-  /** Milliseconds, as recorded. */
-  takes: number;
-}
-
-/** Milliseconds of a file that was not recorded yet. */
-const UNKNOWN = 2000;
-/** What `bun test --update-timings` writes. */
-const Timings = z.object({ files: z.record(z.string(), z.number()) });
-
-/** An engine's files in parts that take equally long. */
-async function split(engine: Engine): Promise<Part[]> {
-  const recorded = Timings.parse(await Bun.file(engine.timings).json()).files;
-  const timeOf = (file: string) => (recorded[file] ?? UNKNOWN) * (isAlone(file) ? LONG_FAULTS : 1);
-  const files = Array.from(new Bun.Glob(engine.files).scanSync()).sort((a, b) => timeOf(b) - timeOf(a));
-  const parts = Array.from({ length: engine.parts }, (_, n): Part => {
-    return { name: `${engine.title}, part ${n + 1} of ${engine.parts}`, engine, files: [], takes: 0 };
+/** What everything that tests create is in. Users of other programs, such as PostgreSQL's, must be able to enter. */
+function createScratch(parent: string): string {
+  const folder = mkdtempSync(join(parent, "podkeep-tested-"));
+  chmodSync(folder, 0o711);
+  process.on("exit", () => {
+    unmountIn(folder);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   });
-  const alone = files.filter(isAlone).map((file): Part => {
-    return { name: `${engine.title}, ${file}`, engine, files: [file], takes: timeOf(file) };
-  });
-  for (const file of files.filter((file) => !isAlone(file))) {
-    const shortest = parts.reduce((least, part) => (part.takes < least.takes ? part : least));
-    shortest.files.push(file);
-    shortest.takes += timeOf(file);
-  }
-  // Without names, bun would run all files.
-  return [...alone, ...parts.filter((part) => part.files.length > 0)];
+  return folder;
 }
+const running = new Set<Subprocess>();
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  // The package of PostgreSQL would exit before the workers do.
+  process.removeAllListeners(signal).once(signal, async () => {
+    for (const child of running) child.kill(signal);
+    // What is in the directories is in use until then.
+    await Promise.all([...running].map((child) => child.exited));
+    process.exit(1);
+  });
+}
+const scratch = createScratch(tmpdir());
+const memory = createScratch(findMemory() ?? scratch);
 
-/** Built once: without it each part would build its own, and run commands from the source, which starts slowly. */
-const executable = join(mkdtempSync(join(tmpdir(), "podkeep-tested-")), "podkeep");
-process.on("exit", () => rmSync(dirname(executable), { recursive: true }));
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+/** Built once: without it each worker would build its own, and run commands from the source, which starts slowly. */
+const executable = join(scratch, "podkeep");
 const building = Bun.spawn(["bun", "scripts/build.ts", "--outfile", executable], {
   stdio: ["ignore", "ignore", "inherit"],
 });
 /** Prepared once too; without it each server prepares its own. */
-const postgres = await preparePostgres().catch((error) => console.warn(`Each part prepares PostgreSQL: ${error}`));
-if (postgres) process.on("exit", () => rmSync(dirname(postgres), { recursive: true, force: true }));
+const postgres = await preparePostgres(memory).catch((error) => {
+  console.warn(`Each worker prepares PostgreSQL: ${error}`);
+});
 if ((await building.exited) !== 0) process.exit(1);
 /** And a database file of the present schema. */
-const data = join(dirname(executable), "data");
+const data = join(scratch, "data");
 Bun.spawnSync([executable, "migrate"], { env: { PODKEEP_DATA_DIR: data }, stdio: ["ignore", "ignore", "inherit"] });
 
 /** A number of the code: the same code meets the same worlds, every change of it new ones. */
@@ -102,39 +88,67 @@ async function seedOfCode(): Promise<number> {
   return hash.digest().readUInt32BE() >>> 1;
 }
 const seed = process.env["PODKEEP_SEED"] ?? String(await seedOfCode());
+console.log(`PODKEEP_SEED=${seed}`);
 
-const parts = (await Promise.all(ENGINES.map(split))).flat().sort((a, b) => b.takes - a.takes);
-const total = parts.length;
-const failed: string[] = [];
+/** What `bun test --update-timings` writes: milliseconds. */
+const Timings = z.object({ files: z.record(z.string(), z.number()) });
+/** How many times as long fault tests take in the long run. */
+const LONG_FAULTS = 20;
 
-async function run({ name, engine, files }: Part): Promise<void> {
-  const record = RECORDS ? [`--timings=${engine.timings}`, "--update-timings"] : [];
-  const command = ["bun", "test", "--only-failures", `--timeout=${PATIENCE}`, ...record];
-  const child = Bun.spawn([...command, ...files.map((file) => `./${file}`)], {
-    stdout: "pipe",
-    stderr: "pipe",
+/** A file with the times that an engine's files take here, of which the longest begin first. */
+async function writeTimings({ title, timings }: Engine): Promise<string> {
+  const { files, ...rest } = Timings.loose().parse(await Bun.file(timings).json());
+  const timeOf = ([file, time]: [string, number]) => time * (LONG && file.startsWith("test/faults/") ? LONG_FAULTS : 1);
+  const now = Object.fromEntries(Object.entries(files).map((entry) => [entry[0], timeOf(entry)]));
+  const path = join(scratch, `${title}.json`);
+  await Bun.write(path, JSON.stringify({ ...rest, files: now }));
+  return path;
+}
+
+/** Prints what arrives, and gives all of it. */
+async function pass(output: ReadableStream<Uint8Array>): Promise<string> {
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const bytes of output) {
+    const part = decoder.decode(bytes, { stream: true });
+    process.stdout.write(part);
+    text += part;
+  }
+  return text;
+}
+
+/** @returns what failed */
+async function run(engine: Engine): Promise<string[]> {
+  const { title, files, timings, workers, env } = engine;
+  const times = RECORDS ? [`--timings=${timings}`, "--update-timings"] : [`--timings=${await writeTimings(engine)}`];
+  // One registry of modules for all files of a worker: loading them takes seconds. No worker tells its children to end.
+  const kind = ["--no-isolate", `--parallel=${RECORDS ? 1 : workers}`, "--no-orphans"];
+  const options = [...kind, ...times, "--only-failures", `--timeout=${PATIENCE}`];
+  const paths = Array.from(new Bun.Glob(files).scanSync(), (file) => `./${file}`).sort();
+  const child = Bun.spawn(["bun", "test", ...options, ...paths], {
+    stdio: ["ignore", "pipe", "pipe"],
     env: {
       ...process.env,
+      TMPDIR: scratch,
+      PODKEEP_TEST_MEMORY: memory,
       PODKEEP_EXECUTABLE: executable,
       PODKEEP_TEST_FILE: join(data, "podkeep.db"),
       PODKEEP_SEED: seed,
       // A tenth of the processor time would go into optimizing code that ends soon.
       BUN_JSC_useFTLJIT: "0",
       ...(postgres && { PODKEEP_TEST_POSTGRES: postgres }),
-      ...engine.env,
+      ...env,
     },
   });
-  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
-  console.log(`\n== ${name}\n${out}${err}`);
-  const tests = err.split("\n").filter((line) => line.startsWith("(fail)"));
-  failed.push(...tests.map((line) => `${line} on ${engine.title}`));
-  if (child.exitCode !== 0 && tests.length === 0) failed.push(`(fail) ${name}: exit code ${child.exitCode}`);
+  running.add(child);
+  const [, err] = await Promise.all([pass(child.stdout), pass(child.stderr), child.exited]);
+  const failed = err.split("\n").filter((line) => line.startsWith("(fail)"));
+  if (child.exitCode !== 0 && failed.length === 0) return [`(fail) ${title}: exit code ${child.exitCode}`];
+  return failed.map((line) => `${line} on ${title}`);
 }
 
-await Promise.all(
-  Array.from({ length: AT_ONCE }, async () => {
-    for (let part = parts.shift(); part; part = parts.shift()) await run(part);
-  }),
-);
-console.log(failed.length === 0 ? `\nAll ${total} parts passed.` : `\nFailed:\n${[...new Set(failed)].join("\n")}`);
+const failed: string[] = [];
+if (RECORDS) for (const engine of ENGINES) failed.push(...(await run(engine)));
+else failed.push(...(await Promise.all(ENGINES.map(run))).flat());
+console.log(failed.length === 0 ? "\nAll passed." : `\nFailed:\n${[...new Set(failed)].join("\n")}`);
 process.exit(failed.length === 0 ? 0 : 1);

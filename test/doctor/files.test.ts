@@ -39,21 +39,21 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-async function examine(): Promise<{ code: number; findings: Finding[] }> {
-  const { code, stdout } = await installOn(directory).run(["doctor", "--port", "0", "--json"]);
+async function examine(data = directory): Promise<{ code: number; findings: Finding[] }> {
+  const { code, stdout } = await installOn(data).run(["doctor", "--port", "0", "--json"]);
   return { code, findings: JSON.parse(stdout) };
 }
 
 test("a command that fixes a directory is ready to paste, also if its path has spaces", async () => {
-  directory = join(directory, "my $data");
-  await installOn(directory).user("ann");
-  chmodSync(directory, 0o755);
-  const { findings } = await examine();
+  const data = join(directory, "my $data");
+  await installOn(data).user("ann");
+  chmodSync(data, 0o755);
+  const { findings } = await examine(data);
   expect(findings).toContainEqual({
     about: "data directory",
     state: "warning",
-    detail: `other accounts can read ${directory}`,
-    advice: `chmod -R go= "${directory.replace("$", "\\$")}"`,
+    detail: `other accounts can read ${data}`,
+    advice: `chmod -R go= "${data.replace("$", "\\$")}"`,
   });
 });
 

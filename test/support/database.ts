@@ -11,7 +11,6 @@ import { retryWhileBusy } from "../../src/db/sqlite/retry-busy.ts";
 import { tables } from "../../src/db/tables.ts";
 import { nextTurn } from "../../src/turns.ts";
 import { PREPARED_FILE } from "./data-directory.ts";
-import { findMemory } from "./memory.ts";
 import { WAIT } from "./patience.ts";
 import { type PostgresServer, PREPARED, startPostgres } from "./postgres.ts";
 
@@ -96,7 +95,7 @@ let shared: Promise<PostgresServer> | undefined;
 let databases = 0;
 const TEMPLATE = "migrated";
 
-/** The server that all tests of a run share; test/end.ts ends it with the run. */
+/** The server that all tests of a process share; support/end.ts ends it with the run, or `npm test` does. */
 export function sharedPostgres(): Promise<PostgresServer> {
   shared ??= startPostgres(false).then(async (server) => {
     if (!PREPARED) await createTemplate(server);
@@ -110,9 +109,9 @@ async function createTemplate(server: PostgresServer): Promise<void> {
   await (await openApp(readConfig({ database_url: server.url(TEMPLATE) }, {}).config)).close();
 }
 
-/** Prepares a data directory for PODKEEP_TEST_POSTGRES. @returns its path, the only thing in its parent */
-export async function preparePostgres(): Promise<string> {
-  const server = await startPostgres(false, findMemory());
+/** Prepares a data directory for PODKEEP_TEST_POSTGRES. @returns its path, the only thing in its parent, which is in `folder` */
+export async function preparePostgres(folder: string): Promise<string> {
+  const server = await startPostgres(false, folder);
   await createTemplate(server);
   return server.stop();
 }

@@ -1,5 +1,5 @@
 // Small disks in memory, for tests as root.
-import { existsSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -15,6 +15,18 @@ export function unmountDisks(): void {
   }
 }
 process.prependListener("exit", unmountDisks);
+
+const MOUNTS = "/proc/self/mounts";
+
+/** Unmounts what killed tests left mounted in a directory. */
+export function unmountIn(directory: string): void {
+  const paths = existsSync(MOUNTS)
+    ? readFileSync(MOUNTS, "utf8")
+        .split("\n")
+        .map((line) => line.split(" ")[1])
+    : [];
+  for (const path of paths) if (path?.startsWith(`${directory}/`)) Bun.spawnSync(["umount", "-l", path]);
+}
 
 /** Mounts an empty disk. @param options of mount(8), such as size=1m @returns its directory */
 export function mountDisk(options: string): string {

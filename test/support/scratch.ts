@@ -8,8 +8,10 @@ const folder = mkdtempSync(join(tmpdir(), "podkeep-tests-"));
 // PostgreSQL doesn't run as root; its user must be able to enter.
 chmodSync(folder, 0o711);
 process.env["TMPDIR"] = folder;
+/** Where `npm test` has its files in memory. It removes everything that its workers leave, and ends their processes. */
+export const RUN_MEMORY = process.env["PODKEEP_TEST_MEMORY"];
 /** One in memory, if this machine has room there, for files of which nothing needs to reach a disk. */
-export const MEMORY = mkdtempSync(join(findMemory() ?? folder, "podkeep-tests-"));
+export const MEMORY = mkdtempSync(join(RUN_MEMORY ?? findMemory() ?? folder, "podkeep-tests-"));
 
 /** Removes the directories; call it after ending the processes that write there. */
 export function removeScratch(): void {

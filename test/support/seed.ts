@@ -5,5 +5,5 @@ import fc from "fast-check";
 export const SEED = Number(process.env["PODKEEP_SEED"] || Date.now() % 2 ** 31);
 fc.configureGlobal({ seed: SEED });
 
-// Not in scripts/test.ts, which gives its parts another one.
-if (process.env["NODE_ENV"] === "test") console.log(`PODKEEP_SEED=${SEED}`);
+// Not in scripts/test.ts, which prints the one that it gives.
+if (process.env["NODE_ENV"] === "test" && !process.env["PODKEEP_SEED"]) console.log(`PODKEEP_SEED=${SEED}`);
