@@ -3,6 +3,7 @@ import { openApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config/settings.ts";
 import { createHttp } from "../../src/http/server.ts";
 import { ORIGIN } from "../support/app.ts";
+import { bugLog } from "../support/bug-log.ts";
 
 /** Header with the process's clock, in Unix milliseconds. */
 export const NOW = "x-model-now";
@@ -11,7 +12,7 @@ if (import.meta.main) {
   const [database_url = "", open_podcast_draft = "off"] = process.argv.slice(2);
   let now = 0;
   const clock = { now: () => now, sleep: async () => {} };
-  const app = await openApp(readConfig({ database_url, open_podcast_draft }, {}).config, { clock });
+  const app = await openApp(readConfig({ database_url, open_podcast_draft }, {}).config, { clock, log: bugLog });
   const http = createHttp(app);
   const server = Bun.serve({
     hostname: "127.0.0.1",

@@ -14,6 +14,7 @@ import { issueToken } from "../../src/services/accounts/tokens.ts";
 import { createUser } from "../../src/services/accounts/users.ts";
 import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
 import type { EpisodeMoving } from "../../src/services/context.ts";
+import { bugLog } from "./bug-log.ts";
 import { createStore, type Store } from "./database.ts";
 import { walkPages } from "./pages.ts";
 import { until } from "./patience.ts";
@@ -145,7 +146,7 @@ export async function openTestApp(
   const ids = countingIds();
   const store = await createStore(folder);
   const { config } = readConfig(settings.database_url ? settings : { ...store.settings, ...settings }, {});
-  const open = () => openApp(config, { clock, ids, hashing: CHEAP, ...given });
+  const open = () => openApp(config, { clock, ids, hashing: CHEAP, log: bugLog, ...given });
   let users = 0;
 
   const test: TestApp = {

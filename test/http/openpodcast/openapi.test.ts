@@ -4,6 +4,7 @@ import Ajv2020 from "ajv/dist/2020";
 import addFormats from "ajv-formats";
 import { z } from "zod";
 import { inlineParts } from "../../../src/http/web/api-document.ts";
+import { silentLogger } from "../../../src/log.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 
 const Media = z.looseObject({ schema: z.unknown(), example: z.unknown().optional(), examples: z.unknown().optional() });
@@ -39,7 +40,7 @@ let document: z.infer<typeof Document>;
 let served: Answer["body"];
 
 beforeEach(async () => {
-  server = await openTestApp({ failed_logins: "1", max_items: "2" });
+  server = await openTestApp({ failed_logins: "1", max_items: "2" }, { log: silentLogger });
   user = await server.user();
   served = (await server.send("GET", "/openapi.json")).body;
   document = Document.parse(inlineParts(served));
