@@ -6,6 +6,7 @@ import { lookupKey } from "../domain/lookup-rules.ts";
 import { DomainError } from "../errors.ts";
 import type { Actor } from "../services/actor.ts";
 import { type Feed, listFeeds } from "../services/subscriptions/feed-lookups.ts";
+import { transact } from "../services/transact.ts";
 import { findLookups, insertFollowers, insertLookups, lockFollowers } from "../store/feed-lookups.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findSubscriptions } from "../store/subscriptions.ts";
@@ -16,7 +17,7 @@ import { claim, lookUp } from "./lookup.ts";
  * Looks a feed up now, also if the server looks none up, and changes the subscriptions to it as the server would.
  * @param wanted any feed URL that one of the user's subscriptions has or had
  * @returns the user's feed after it
- * @throws DomainError "not_found" if the user is not subscribed, "conflict" if a server looks it up at this moment
+ * @throws DomainError as `transact` does; "not_found" if the user is not subscribed, "conflict" if a server looks it up at this moment
  */
 export async function lookUpNow(app: App, actor: Actor, wanted: FeedUrl): Promise<Feed> {
   const { database } = app;
@@ -24,7 +25,7 @@ export async function lookUpNow(app: App, actor: Actor, wanted: FeedUrl): Promis
   const subscription = await findSubscribed(app, actor, wanted);
   const { id, feed_url } = subscription;
   const feed = lookupKey(feed_url);
-  await database.write(async (tx) => {
+  await transact(app, actor, async ({ tx }) => {
     await lockFollowers(tx, "shared");
     await insertLookups(tx, {}, [{ feed, feed_url, next_at: app.clock.now() }]);
     await insertFollowers(tx, { user_id }, [{ feed }]);

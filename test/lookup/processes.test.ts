@@ -14,10 +14,12 @@ import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
 import { addSubscriptions, unsubscribe } from "../../src/services/subscriptions/subscriptions.ts";
 import { listDueLookups } from "../../src/store/feed-lookups.ts";
 import { afterStatements } from "../support/after-statements.ts";
+import { beforeWrites } from "../support/before-writes.ts";
 import { type Cluster, startCluster } from "../support/cluster.ts";
 import { sharedPostgres } from "../support/database.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { PATIENCE, until } from "../support/patience.ts";
+import { rejectionOf } from "../support/rejection.ts";
 import { withMethods } from "../support/with-methods.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -182,6 +184,15 @@ test("nothing is left of a feed whose only two users are deleted at the same mom
   });
   await deleteUser(first, "ann");
   await deleting?.end;
+  expect(await known()).toBe(0);
+  await close();
+});
+
+test("nothing is left of a feed that an admin has looked up for a user who is deleted at that moment", async () => {
+  const { one, other, ann, feed, known, close } = await openServers(false);
+  await deleteUser(other, "bob");
+  const late = beforeWrites(one, async () => deleteUser(other, "ann").catch(() => {}));
+  expect(await rejectionOf(lookUpNow(late, ann, feed))).toMatchObject({ code: "unauthorized" });
   expect(await known()).toBe(0);
   await close();
 });
