@@ -50,13 +50,16 @@ function readKind(value: unknown): EpisodeAction["kind"] | null {
   return EPISODE_KINDS.find((kind) => kind === lower) ?? null;
 }
 
+/** Seconds or milliseconds since 1970 in a text; fewer digits may be a date. */
+const COUNT = /^\s*\d{9,13}(\.\d+)?\s*$/;
+
 /** Reads a time in Unix milliseconds. */
 function readTime(value: unknown): number | null {
-  const time =
-    typeof value === "string" ? parseActionTime(value) : typeof value === "number" ? fromNumber(value) : null;
+  const time = typeof value === "string" ? fromText(value) : typeof value === "number" ? fromNumber(value) : null;
   return time !== null && isWritable(time) ? time : null;
 }
 
+const fromText = (text: string) => parseActionTime(text) ?? (COUNT.test(text) ? fromNumber(Number(text)) : null);
 const fromNumber = (value: number) => Math.round(value < LATEST_SECOND ? value * 1000 : value);
 
 /** Reads seconds, which some apps send as text; null without them. Nextcloud's server writes that as -1. */

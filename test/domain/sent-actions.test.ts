@@ -45,7 +45,7 @@ test("seconds are whole, not negative and not too large, also if they come as te
   });
 });
 
-test("a time is text, or seconds or milliseconds; one that can't be written is the arrival", () => {
+test("a time is text, or seconds or milliseconds, also as text; one that can't be written is the arrival", () => {
   const time = (value: unknown) => new Date(read({ timestamp: value })?.sent_at ?? 0).toISOString();
   const expected = "2025-12-01T10:00:00.000Z";
   for (const sent of [
@@ -54,10 +54,13 @@ test("a time is text, or seconds or milliseconds; one that can't be written is t
     "2025-12-01T12:00:00+02:00",
     1764583200,
     1764583200000,
+    "1764583200",
+    " 1764583200000 ",
+    "1764583200.0",
   ]) {
     expect(time(sent)).toBe(expected);
   }
-  for (const sent of ["2025-02-30T10:00:00", "yesterday", 1e300, -1e300, {}, true])
+  for (const sent of ["2025-02-30T10:00:00", "yesterday", "2025", "20251201", "1e9", 1e300, -1e300, {}, true])
     expect(time(sent)).toBe(new Date(NOW).toISOString());
 });
 
