@@ -14,9 +14,9 @@ export const listProducts = statement((db, p: Owner) =>
     .orderBy("product"),
 );
 
-/** What a client was last given, by the user's clock, which never goes back as the server's may; 0 before it asked. */
-const GIVEN = sql`coalesce((select max(given) from cursors
-  where cursors.user_id = clients.user_id and cursors.client = clients.id), 0)`;
+/** What a client was last given, by the user's clock, which never goes back as the server's may; null before it asked. */
+const GIVEN = sql`(select max(given) from cursors
+  where cursors.user_id = clients.user_id and cursors.client = clients.id)`;
 
 /** Clients of one product on one device, the last that synced first. */
 export const listClientsOn = statement((db, p: Owner & { device: string; product: string }) =>
@@ -26,7 +26,7 @@ export const listClientsOn = statement((db, p: Owner & { device: string; product
     .where("user_id", "=", p.user_id)
     .where("device", "=", p.device)
     .where("product", "=", p.product)
-    .orderBy(GIVEN, "desc")
+    .orderBy(sql`coalesce(${GIVEN}, 0)`, "desc")
     .orderBy("seen_at", "desc")
     .orderBy("id"),
 );
@@ -51,14 +51,14 @@ export const deleteClients = bulkStatement((db, p: Owner, rows: { id: string }[]
   db.deleteFrom("clients").where("user_id", "=", p.user_id).where("id", "in", columnOf(rows, "id")).returning("id"),
 );
 
-/** All but one client and the `kept` others that synced last. */
+/** All but one client and the `kept` others that synced, or were new, last. */
 export const listOldClients = statement((db, p: Owner & { id: string; kept: number }) =>
   db
     .selectFrom("clients")
     .select("id")
     .where("user_id", "=", p.user_id)
     .where("id", "!=", p.id)
-    .orderBy(GIVEN, "desc")
+    .orderBy((row) => sql`coalesce(${GIVEN}, ${row.ref("began")})`, "desc")
     .orderBy("seen_at", "desc")
     .orderBy("id")
     // SQLite skips no rows without a limit.

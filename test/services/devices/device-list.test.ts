@@ -441,6 +441,30 @@ test("a user has at most 100 clients: the one that was not seen for longest star
   expect((await read("first", timestamp)).add).toEqual(["https://a.example/rss"]);
 });
 
+test("of 100 clients, a new one that has only sent its list yet stays when another begins", async () => {
+  const user = await podkeep.user();
+  const clientOn = (device: string) => {
+    const actor = actAsUser(user.id, null, device);
+    return { actor, client: identifyClient(actor, antennapod) };
+  };
+  const send = async (device: string) => {
+    podkeep.clock.advance(1);
+    const { actor, client } = clientOn(device);
+    await uploadFeedList(podkeep.app, actor, client, [`https://${device}.example/rss`]);
+  };
+  for (let count = 0; count < 100; count++) {
+    podkeep.clock.advance(1);
+    const { actor, client } = clientOn(`other${count}`);
+    await readFeedChanges(podkeep.app, actor, client, { since: 0 });
+  }
+  await send("phone");
+  await send("tablet");
+  const rows = await podkeep.sql(`select device from clients where user_id = '${user.id}'`);
+  expect(rows.map(({ device }) => device).sort()).toEqual(
+    ["phone", "tablet", ...Array.from({ length: 98 }, (_, n) => `other${n + 2}`)].sort(),
+  );
+});
+
 // A statement on PostgreSQL gives turns anyway.
 test.if(ON_SQLITE)("others get turns at each step of what a client reads or uploads of a long list", async () => {
   const { app } = podkeep;
