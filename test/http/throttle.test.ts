@@ -1,15 +1,17 @@
 // Failed logins are limited per network and user; valid tokens are not, and users get in from networks they know.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { openApp } from "../../src/app.ts";
+import { DomainError } from "../../src/errors.ts";
 import { createHttp } from "../../src/http/server.ts";
 import { createThrottle } from "../../src/http/throttle.ts";
 import { setPassword } from "../../src/services/accounts/passwords.ts";
 import { issueToken } from "../../src/services/accounts/tokens.ts";
 import { actAsAdmin } from "../../src/services/actor.ts";
-import { openTestApp, type TestApp } from "../support/app.ts";
+import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { until } from "../support/patience.ts";
 import { rejectionOf } from "../support/rejection.ts";
+import { withMethods } from "../support/with-methods.ts";
 
 let server: TestApp;
 
@@ -91,12 +93,14 @@ describe("passwords", () => {
   const PASSWORD = "correct horse";
   const HOME = "198.51.100.1";
   const AWAY = "198.51.100.2";
+  const DAY = 86_400_000;
+  let ann: TestUser;
 
   beforeEach(async () => {
     await server.close();
     server = await openTestApp({ trusted_proxies: "10.0.0.1" });
-    await server.user("ann");
-    await setPassword(server.app, await actAsAdmin(server.app, "ann", "test"), PASSWORD);
+    ann = await server.user("ann");
+    await ann.setPassword(PASSWORD);
   });
 
   const syncWith = async (name: string, password: string, address: string) => {
@@ -141,6 +145,43 @@ describe("passwords", () => {
     server.clock.advance(30 * 86_400_000);
     await guess("ann", 30, anywhere);
     expect(await sync(HOME)).toBe(429);
+  });
+
+  /** Signs in from home by a throttle whose writes end before it returns, or fail. */
+  function signInsFromHome() {
+    const writes: Promise<unknown>[] = [];
+    const { database } = server.app;
+    const disk = { isFull: false };
+    const write: typeof database.write = async (...given) => {
+      const written = disk.isFull ? Promise.reject(new DomainError("unavailable", "full")) : database.write(...given);
+      writes.push(written);
+      return written;
+    };
+    const throttle = createThrottle({ ...server.app, database: withMethods(database, { write }) });
+    const signIn = async () => {
+      throttle.attemptsFrom(HOME).succeed(ann.id);
+      await Promise.allSettled(writes.splice(0));
+      return (await server.sql("select seen_at from known_networks")).map(({ seen_at }) => seen_at);
+    };
+    return { disk, signIn };
+  }
+
+  test("a network that is in use stays known, and is written once a day", async () => {
+    const { signIn } = signInsFromHome();
+    const days: unknown[] = [];
+    for (let half = 0; half < 6; half++) {
+      days.push(...(await signIn()));
+      server.clock.advance(DAY / 2);
+    }
+    expect(days).toEqual([0, 0, 1, 1, 2, 2].map((day) => START + day * DAY));
+  });
+
+  test("a full disk keeps nobody out, and what it did not take is written at the next sign-in", async () => {
+    const { disk, signIn } = signInsFromHome();
+    disk.isFull = true;
+    expect(await signIn()).toEqual([]);
+    disk.isFull = false;
+    expect(await signIn()).toEqual([START]);
   });
 
   test("wrong ones from a known network are limited too, and lock the user out nowhere else", async () => {
