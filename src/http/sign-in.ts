@@ -126,7 +126,7 @@ async function checkHeader(c: Context<HttpEnv>, app: App, shared: Shared, header
   const attempts = attemptsOf(c, shared);
   const [, scheme = "", value = ""] = /^(basic|bearer) +([^\s,]+)$/i.exec(header) ?? [];
   if (scheme.toLowerCase() === "bearer") return signInByToken(app, value, attempts);
-  const credentials = scheme.toLowerCase() === "basic" ? readBasic(value) : null;
+  const credentials = readBasic(value);
   if (credentials) return signIn(app, { ...credentials, app: productOf(c.req.raw) }, attempts);
   attempts.fail();
   throw new DomainError("unauthorized", "Not one credential that can be read", { challenge: "invalid_request" });

@@ -250,6 +250,12 @@ describe("with a password", () => {
     expect(most).toBe(navigator.hardwareConcurrency > 2 ? 2 : 1);
   });
 
+  test.each([8, 1000])("one of %p characters can be set, and signs in", async (length) => {
+    const password = "a".repeat(length);
+    await ann.setPassword(password);
+    expect((await login("ann", password)).status).toBe(200);
+  });
+
   test.each(["short", "a".repeat(1001), "eight\nletters", ""])("%p can't be set", async (password) => {
     const admin = await actAsAdmin(server.app, "ann", "test");
     expect(await rejectionOf(setPassword(server.app, admin, password))).toMatchObject({ code: "invalid" });

@@ -89,6 +89,13 @@ test("requests without credentials, which any web page can send from its visitor
   expect(await statuses(4, "192.0.2.1")).toEqual([401, 401, 401, 429]);
 });
 
+test("guesses at a password that an address sends at once are limited like those one after the other", async () => {
+  const { id } = await server.user("ann");
+  const { begin } = createThrottle(server.app).attemptsFrom("192.0.2.1");
+  const guesses = await Promise.allSettled(Array.from({ length: 10 }, () => begin("ann", id)));
+  expect(guesses.filter(({ status }) => status === "fulfilled")).toHaveLength(3);
+});
+
 describe("passwords", () => {
   const PASSWORD = "correct horse";
   const HOME = "198.51.100.1";

@@ -20,6 +20,7 @@ import {
 import { type Actor, actAsUser } from "../../../src/services/actor.ts";
 import { openTestApp, START, type TestApp } from "../../support/app.ts";
 import { UNLIMITED } from "../../support/attempts.ts";
+import { beforeWrites } from "../../support/before-writes.ts";
 import { databaseFile, lockFile, ON_SQLITE } from "../../support/database.ts";
 import { PATIENCE } from "../../support/patience.ts";
 
@@ -100,6 +101,18 @@ test("a token that is revoked again keeps the time at which it was revoked first
   const first = await revokeToken(podkeep.app, id);
   podkeep.clock.advance(1000);
   expect([first, await revokeToken(podkeep.app, id)]).toEqual([START, START]);
+});
+
+test("of requests that a token sends at once, one writes when it was used, and so does one of an hour later", async () => {
+  const { token } = await issueToken(podkeep.app, ann, NEW);
+  const writes: number[] = [];
+  const context = beforeWrites(podkeep.app, () => void writes.push(podkeep.clock.now()));
+  for (const at of [START, START + 59 * 60_000, START + 60 * 60_000]) {
+    podkeep.clock.set(at);
+    await Promise.all(Array.from({ length: 10 }, () => authenticate(context, token)));
+    await podkeep.noted();
+  }
+  expect(writes).toEqual([START, START + 60 * 60_000]);
 });
 
 test.if(ON_SQLITE)(
