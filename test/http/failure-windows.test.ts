@@ -23,6 +23,13 @@ test("windows that have passed make room first, and a key is counted again then"
   expect([counted.count("new"), counted.failures("new"), counted.failures("old 0")]).toEqual([1, 1, 0]);
 });
 
+test("a failure for another key resets no count, however long after the start", () => {
+  const counted = windows();
+  now += 5000;
+  for (const key of ["a", "a", "b"]) counted.count(key);
+  expect([counted.failures("a"), counted.failures("b")]).toEqual([2, 1]);
+});
+
 test("what an attack left behind is forgotten at the first failure after its windows", () => {
   const counted = windows();
   for (let n = 0; n < 9000; n++) counted.count(`attacker ${n}`);

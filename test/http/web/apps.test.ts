@@ -143,6 +143,27 @@ test("an app's row says what it is, when it synced, when it was connected and wh
   expect(text).toContain("expires 2026-01-02");
 });
 
+test("each app's row says what that app is, the last used first; one that was never used counts as used when it was connected", async () => {
+  const sync = (token: string, product: string) =>
+    server.send("GET", "/index.php/apps/gpoddersync/subscriptions", {
+      headers: { Authorization: `Bearer ${token}`, "User-Agent": `${product}/1.0` },
+    });
+  const create = async (label: string) => {
+    server.clock.advance(3_600_000);
+    return (await issueToken(server.app, actAsUser(user.id), { label, scope: "write", expires_at: null })).token;
+  };
+  const kitchen = await create("Kitchen");
+  await sync(await create("Bath"), "Kasts");
+  await create("Attic");
+  await create("Cellar");
+  server.clock.advance(3_600_000);
+  await sync(kitchen, "gPodder");
+  await server.noted();
+  const { body } = await browser.open("/apps");
+  const words = body.replace(/<[^>]*>/g, "").match(/Kitchen|Bath|Attic|Cellar|Kasts|gPodder/g);
+  expect([...new Set(words)]).toEqual(["Kitchen", "gPodder", "Cellar", "Attic", "Bath", "Kasts"]);
+});
+
 test("the page's sessions are listed with their browser, and one can be ended", async () => {
   const other = openBrowser(server, "Mozilla/5.0 (Android 14; Mobile; rv:128.0) Gecko/128.0 Firefox/128.0");
   await other.submit("/sign-in", { name: "ann", password: PASSWORD });

@@ -1,6 +1,7 @@
 // What is remembered of passwords, in memory only.
 import { heapStats } from "bun:jsc";
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { MOST_AT_A_TIME } from "../../../src/services/accounts/password-checker.ts";
 import { openTestApp, type TestApp } from "../../support/app.ts";
 
 const TEN_MINUTES = 10 * 60_000;
@@ -39,4 +40,20 @@ test("a wrong password that is sent again is remembered for every spelling of a 
     for (const name of ["ann", "Ann", "ANN"]) expect(await passwords.check(user, name, "wrong", attempts)).toBe(false);
     expect(verified).toBe(1);
   }
+});
+
+test("if 32 logins wait, further ones are refused for two seconds, and don't count as wrong passwords", async () => {
+  let counted = 0;
+  const attempts = {
+    ...ATTEMPTS,
+    begin: async () => {
+      counted++;
+      return () => void counted--;
+    },
+  };
+  const guess = (_: unknown, n: number) => server.app.passwords.check(null, "ann", `guess ${n}`, attempts);
+  const answers = await Promise.allSettled(Array.from({ length: 40 }, guess));
+  const refused = answers.flatMap((answer) => (answer.status === "rejected" ? answer.reason : []));
+  expect([counted, refused.length]).toEqual([MOST_AT_A_TIME + 32, 8 - MOST_AT_A_TIME]);
+  expect(new Set(refused.map(({ code, extras }) => `${code} ${extras.retry_after}`))).toEqual(new Set(["too_many 2"]));
 });
