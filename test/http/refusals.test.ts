@@ -55,11 +55,35 @@ test("an upload with a token that may only read says so", async () => {
 });
 
 test("an upload that is too long or can't be read says so, and no text of it is kept", async () => {
+  await server.close();
+  server = await openTestApp({ max_body: "1024" });
+  ann = await server.user("ann");
   await request("POST", "/api/2/devices/ann/phone.json", ann.token, "{}");
   expect((await request("POST", FEEDS, ann.token, '{"add": "secret"}')).status).toBe(400);
   const [row] = await stored(1);
   expect(row).toMatchObject({ device: "phone", reason: expect.stringMatching(/^400 body\.add: /) });
   expect(JSON.stringify(row)).not.toContain("secret");
+  server.clock.advance(60_000);
+  expect((await request("POST", FEEDS, ann.token, "a".repeat(1025))).status).toBe(413);
+  expect(await stored(1, START + 60_000)).toMatchObject([{ device: "phone", reason: expect.stringMatching(/^413 /) }]);
+});
+
+test("a login after too many wrong passwords says so", async () => {
+  await server.close();
+  server = await openTestApp({ failed_logins: "1" });
+  ann = await server.user("ann");
+  const guess = (name: string) =>
+    server.send("GET", FEEDS, { headers: basicAuth(name, "wrong"), address: "192.0.2.1" });
+  expect([(await guess("nobody")).status, (await guess("ann")).status]).toEqual([401, 429]);
+  expect(await stored(1)).toMatchObject([{ reason: "429 Too many failed logins" }]);
+});
+
+test("what an app was refused that names no device is listed at the device that syncs by its token", async () => {
+  expect((await request("GET", `${FEEDS}?since=0`, ann.token)).status).toBe(200);
+  await server.sql("update tokens set scope = 'read'");
+  const path = "/index.php/apps/gpoddersync/subscription_change/create";
+  expect((await request("POST", path, ann.token, '{"add": [], "remove": []}')).status).toBe(403);
+  expect(await stored(1)).toMatchObject([{ device: "phone", reason: "403 The token may only read" }]);
 });
 
 test("refusals of names that no user has are not kept, and no device that a request made up", async () => {
