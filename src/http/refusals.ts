@@ -24,11 +24,10 @@ export function createRefusalNotes(app: App): (c: Context<HttpEnv>) => void {
     const error = inner.error ?? c.error;
     const actor = inner.get("actor");
     const subject = error instanceof DomainError ? error.extras.subject : undefined;
-    const user_id = actor?.user_id ?? subject?.user_id;
     log.note(
       {
         ...subject,
-        ...(user_id !== undefined && { user_id }),
+        ...(actor && { user_id: actor.user_id }),
         ...(actor?.kind === "token" && actor.id !== null && { token: actor.id }),
       },
       {

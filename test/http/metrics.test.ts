@@ -83,7 +83,10 @@ test("refused credentials are counted by reason", async () => {
   await server.as(user, other.token).request("GET", "/subscriptions");
   await server.as(user, "podkeep_nonsense").request("GET", "/subscriptions");
   await server.send("GET", "/subscriptions");
+  const path = "/api/2/subscriptions/ann/phone.json?since=0";
+  await server.send("GET", path, { headers: basicAuth("ann", "wrong") });
   expect(await samples()).toMatchObject({
+    'podkeep_auth_failures_total{reason="The name or the password is wrong"}': 1,
     'podkeep_auth_failures_total{reason="The token may only read"}': 1,
     'podkeep_auth_failures_total{reason="The token was revoked"}': 1,
     'podkeep_auth_failures_total{reason="The token is mistyped"}': 1,

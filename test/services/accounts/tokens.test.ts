@@ -23,6 +23,7 @@ import { UNLIMITED } from "../../support/attempts.ts";
 import { beforeWrites } from "../../support/before-writes.ts";
 import { databaseFile, lockFile, ON_SQLITE } from "../../support/database.ts";
 import { PATIENCE } from "../../support/patience.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -94,6 +95,25 @@ test("tokens are listed by their users' names, each user's oldest first", async 
     ["cleo", -1],
     ["cleo", 0],
   ]);
+});
+
+test.each<[what: string, kind: Actor["kind"]]>([
+  ["app", "token"],
+  ["page", "page"],
+])("no %s that signed in with a token connects, allows, refuses, renames or revokes an app", async (_, kind) => {
+  const [token] = await listTokens(podkeep.app, "ann");
+  const id = token?.id ?? "";
+  const { page } = await startLoginFlow(podkeep.app, { label: "app", address: "192.0.2.1" });
+  const actor: Actor = { ...ann, kind, id };
+  for (const act of [
+    () => connectApp(podkeep.app, actor, crypto.randomUUID(), KASTS),
+    () => issueToken(podkeep.app, actor, NEW),
+    () => approveLoginFlow(podkeep.app, actor, page),
+    () => denyLoginFlow(podkeep.app, actor, page),
+    () => renameApp(podkeep.app, actor, id, "renamed"),
+    () => revokeApp(podkeep.app, actor, id),
+  ])
+    expect(await rejectionOf(act())).toMatchObject({ code: "forbidden" });
 });
 
 test("a token that is revoked again keeps the time at which it was revoked first", async () => {
