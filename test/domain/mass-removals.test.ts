@@ -40,6 +40,8 @@ test("removals count for an hour, also if the clock was set back", () => {
   expect(at([0, 61, 62, 63, 64, 65, 66], 4)).toEqual([[6, 10]]);
   expect(at([70, 0, 10, 20, 30, 40], 4)).toEqual([[6, 10]]);
   expect(at([70, 0, 65, 66, 67, 68], 4)).toEqual([]);
+  expect(at([0, 40, 80, 120, 160, 200, 240], 5)).toEqual([]);
+  expect(at([0, 50, 61, 113, 115, 117, 119, 121], 6)).toEqual([]);
 });
 
 test("what an app removes within an hour of a mass removal belongs to it, what it removes days later does not", () => {
@@ -77,4 +79,17 @@ test("podcasts that were merged while an app removed others count in how many th
     n === 3 || n === 4 ? change(n, "merged", "page") : change(n, "unsubscribed", "app"),
   );
   expect(findMassRemovals(changes, 3)).toMatchObject([{ of: 12, noticed_at: 8 }]);
+});
+
+test("what the user adds back, moves, or deletes for good while an app removes podcasts leaves it right how many there were", () => {
+  const removal = { what: "unsubscribed", before: "subscribed", actor: "app" } as const;
+  const changes: Pick<AttributedChange, "what" | "before" | "actor">[] = [
+    ...Array(5).fill(removal),
+    { what: "subscribed", before: "unsubscribed", actor: "page" },
+    { what: "moved", before: "subscribed", actor: "page" },
+    { what: "deleted", before: "unsubscribed", actor: "page" },
+    ...Array(3).fill(removal),
+  ];
+  const at = changes.map((change, n): AttributedChange => ({ ...change, changed_at: n, at: n, subscription: n }));
+  expect(findMassRemovals(at, 5)).toMatchObject([{ of: 12, noticed_at: 9 }]);
 });

@@ -621,6 +621,7 @@ test("a token that may only read gets 403 for uploads, and reads", async () => {
   const app = appOf("AntennaPod/3", basic(token));
   await ann.add(A);
   expect((await app("GET", `${subscriptions}?since=0`)).body.add).toEqual([A]);
+  expect((await app("HEAD", `${subscriptions}?since=0`)).status).toBe(200);
   expect((await app("POST", subscriptions, { add: [B], remove: [] })).status).toBe(403);
   expect((await app("POST", episodes, [])).status).toBe(403);
 });
