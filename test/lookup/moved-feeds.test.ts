@@ -1,8 +1,10 @@
 // What lookups do when a feed has moved.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { giveFinding, walkSubscribers } from "../../src/lookup/subscribers.ts";
 import { actAsWorker } from "../../src/services/actor.ts";
 import { listHistory } from "../../src/services/subscriptions/history.ts";
 import { guidOf } from "../support/app.ts";
+import { validFeed } from "../support/feed-url.ts";
 import { DAY, type Feeds, GUID, guidTag, MINUTE, newUrlTag, OTHER, openFeeds, rss, WEEK } from "./feeds.ts";
 
 let feeds: Feeds;
@@ -63,6 +65,18 @@ describe("a feed that moved", () => {
     await lookUpTimes(2);
     expect(Object.keys(await feeds.rows())).toEqual(["old"]);
     await feeds.after(WEEK);
+    expect(Object.keys(await feeds.rows())).toEqual(["new"]);
+  });
+
+  test("by itunes:new-feed-url also from a server that sends a feed only if it changed", async () => {
+    feeds.serve("old", ({ headers }) =>
+      headers.has("if-none-match")
+        ? new Response(null, { status: 304 })
+        : new Response(rss("Old", newUrlTag(feeds.url("new"))), { headers: { ETag: '"1"' } }),
+    );
+    feeds.serve("new", rss("New"));
+    await feeds.add("old");
+    await lookUpTimes(3);
     expect(Object.keys(await feeds.rows())).toEqual(["new"]);
   });
 
@@ -209,5 +223,25 @@ describe("a feed that moved", () => {
     await feeds.podkeep.drain();
     expect(Object.keys(await feeds.rows())).toEqual(["new"]);
     expect((await feeds.ann.request("GET", `/subscriptions/${computed}`)).status).toBe(410);
+  });
+
+  test.each<[what: string, body: object | null]>([
+    ["moved", { new_feed_url: "https://elsewhere.test/" }],
+    ["unsubscribed", { is_subscribed: false }],
+    ["marked for deletion", null],
+  ])("leaves a subscription alone that was %s since it was read", async (_, body) => {
+    const { guid } = await feeds.add("old");
+    const { app } = feeds.podkeep;
+    await feeds.after(0);
+    const [page] = await Array.fromAsync(walkSubscribers(app.database, feeds.url("old")));
+    const [subscriber] = page ?? [];
+    if (!subscriber) throw new Error("No subscriber");
+    if (body) await feeds.ann.request("PATCH", `/subscriptions/${guid}`, body);
+    else await feeds.ann.remove(guid);
+    const before = await feeds.rows();
+    const finding = { feed_url: feeds.url("old"), title: "New", guid: null, former_title: null };
+    const target = { feed: validFeed(feeds.url("new")), guid: OTHER };
+    expect(await giveFinding(app, subscriber, { ...finding, target })).toBeNull();
+    expect(await feeds.rows()).toEqual(before);
   });
 });

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { hashFeedUrl } from "../../src/domain/feed-url.ts";
 import { lookupKey } from "../../src/domain/lookup-rules.ts";
+import { addFeeds } from "../support/feeds.ts";
 import { DAY, type Feeds, openFeeds, rss } from "./feeds.ts";
 
 const MINUTE = 60_000;
@@ -43,6 +44,15 @@ describe("a feed is looked up", () => {
       await feeds.after(2000);
       expect(feeds.fetched).toHaveLength(n);
     }
+  });
+
+  test("one every two seconds also of several hundred", async () => {
+    const urls = Array.from({ length: 250 }, (_, n) => feeds.url(`a${n}`));
+    await addFeeds(feeds.podkeep.app, feeds.ann.id, urls);
+    await feeds.after(0);
+    const rows = await feeds.podkeep.sql("select next_at from feed_lookups order by next_at");
+    const first = Number(rows[0]?.["next_at"]);
+    expect(rows.map(({ next_at }) => Number(next_at) - first)).toEqual(urls.map((_, n) => 2000 * n));
   });
 
   test("again soon after a failure, then ever later", async () => {
