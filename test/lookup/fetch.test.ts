@@ -226,13 +226,20 @@ describe("credentials in a feed URL", () => {
   const fetchWithPassword = (resolve?: FetchOptions["resolve"]) =>
     fetchFeedHead(`http://me:s%20ecret@feeds.test:${server.port}/`, options(resolve && { resolve }));
 
-  test("go to their own host", async () => {
-    respond = () =>
-      requests.length === 1 ? new Response(null, { status: 302, headers: { Location: "/new" } }) : new Response(RSS);
-    await fetchWithPassword();
-    const basic = `Basic ${btoa("me:s ecret")}`;
-    expect(authorizations()).toEqual([basic, basic]);
-  });
+  for (const [what, target] of [
+    ["a path", () => "/new"],
+    ["a whole URL", () => `http://feeds.test:${server.port}/new`],
+  ] as const) {
+    test(`go to their own host after a redirect to ${what}`, async () => {
+      respond = () =>
+        requests.length === 1
+          ? new Response(null, { status: 302, headers: { Location: target() } })
+          : new Response(RSS);
+      await fetchWithPassword();
+      const basic = `Basic ${btoa("me:s ecret")}`;
+      expect(authorizations()).toEqual([basic, basic]);
+    });
+  }
 
   test("do not go to another host that it redirects to", async () => {
     respond = () =>
