@@ -1,6 +1,13 @@
 // Single rules of what devices report and receive, each with the story that it decides.
 import { describe, expect, test } from "bun:test";
-import { assumeFullSync, changesFor, type Holding, type Listing } from "../../src/domain/device-list.ts";
+import {
+  assumeFullSync,
+  changesFor,
+  type Holding,
+  heldUrl,
+  type Listing,
+  repeat,
+} from "../../src/domain/device-list.ts";
 import {
   hear,
   holdsReceived,
@@ -336,4 +343,24 @@ describe("a GET sends", () => {
     expect(send(listed(1500), held({ decided: 1500 }), { habits: gpodder }).add).toEqual([]);
     expect(send(listed(1500), held({ decided: 1500 })).add).toEqual([X]);
   });
+});
+
+test("what AntennaPod takes for a podcast that the same response removes is sent again, whatever its scheme, case, port and slashes", () => {
+  const others = ["http://X.example:80/rss/", "https://y.example/rss"];
+  const listings = others.map((feed_url) => ({ ...listed(1500), feed: feed_url, feed_url }));
+  const again = [...repeat(last, listings, [removed(1500)], new Map(), spellings, antennapod)];
+  expect(again.flatMap((one) => one?.feed_url ?? [])).toEqual(["http://X.example:80/rss/"]);
+});
+
+test("an app that reported nothing of a podcast has it as it was spelled when the app began, however often that changed", () => {
+  const first = { feed: "x", feed_url: "https://X.example/rss", until: 500 };
+  const second = { feed: "x", feed_url: "https://x.example/rss/", until: 501 };
+  for (const former of [
+    [first, second],
+    [second, first],
+  ]) {
+    const spelledAt = (began: number) =>
+      heldUrl(listed(1500), undefined, { former: new Map([["x", former]]), began, fromNothing: true });
+    expect([400, 500, 501].map(spelledAt)).toEqual([first.feed_url, second.feed_url, X]);
+  }
 });
