@@ -66,9 +66,45 @@ describe("a feed is read", () => {
     expect(await fetchFeed("/", { etag: '"a"', last_modified: "then" })).toEqual({ kind: "unchanged", moved_to: null });
   });
 
+  test.each([
+    ["an ETag", { etag: '"a"', last_modified: null }],
+    ["a time", { etag: null, last_modified: "then" }],
+  ])("only if it changed, from a server that sends just %s", async (_, validators) => {
+    respond = ({ headers }) =>
+      headers.has("if-none-match") || headers.has("if-modified-since")
+        ? new Response(null, { status: 304 })
+        : new Response(RSS);
+    expect(await fetchFeed("/", validators)).toEqual({ kind: "unchanged", moved_to: null });
+  });
+
+  test("in pieces that arrive one after the other, wherever they end", async () => {
+    const bytes = Buffer.from(RSS.replace("<title>", `<!--${"a".repeat(1000)}--><title>`));
+    const middle = bytes.indexOf("ö") + 1;
+    const pieces = [
+      bytes.subarray(0, 10),
+      bytes.subarray(10, 500),
+      bytes.subarray(500, middle),
+      bytes.subarray(middle),
+    ];
+    respond = () =>
+      new Response(
+        new ReadableStream({
+          async pull(controller) {
+            const piece = pieces.shift();
+            if (piece) controller.enqueue(piece);
+            else controller.close();
+            await Bun.sleep(20);
+          },
+        }),
+      );
+    expect(await fetchFeed()).toMatchObject({ kind: "read", head: { title: "Wörld" }, cut_off: false });
+  });
+
   test("compressed, but never as deflate, by which servers mean two different things", async () => {
-    respond = () => new Response(gzipSync(RSS), { headers: { "Content-Encoding": "gzip" } });
-    expect(await fetchFeed()).toMatchObject({ head: { title: "Wörld" } });
+    for (const coding of ["gzip", "x-gzip", "GZIP"]) {
+      respond = () => new Response(gzipSync(RSS), { headers: { "Content-Encoding": coding } });
+      expect(await fetchFeed()).toMatchObject({ head: { title: "Wörld" } });
+    }
     expect(requests[0]?.headers.get("accept-encoding")).toBe("gzip, br");
   });
 
