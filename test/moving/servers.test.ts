@@ -1,5 +1,6 @@
 // Reading accounts on servers that answer as others do.
 import { afterEach, describe, expect, test } from "bun:test";
+import { UNTIMED } from "../../src/domain/moving-in.ts";
 import { openRemote, readServer } from "../../src/moving/remote.ts";
 import { readAccount, type ServerType } from "../../src/moving/server.ts";
 import { settle } from "../support/rejection.ts";
@@ -32,8 +33,8 @@ function serve(routes: Routes, { base = "", basic = true } = {}) {
   return readServer(`http://127.0.0.1:${server.port}${base}`);
 }
 
-const read = (url: URL, type?: ServerType, password = "p w:ö") =>
-  readAccount({ server: url, user: "ann", password }, type);
+const read = (url: URL, type?: ServerType, password = "p w:ö", user = "ann") =>
+  readAccount({ server: url, user, password }, type);
 
 const json = (value: unknown) => () => Response.json(value);
 const LIST = ["https://a.example/rss", "https://b.example/rss"];
@@ -92,6 +93,12 @@ const DEVICES_ONLY: Routes = {
   "/api/2/episodes/ann.json": json(ACTIONS),
 };
 
+const UNKNOWN_TITLES: Routes = {
+  ...GPODDER_NET,
+  "/subscriptions/ann.json": json(LIST.map((url) => ({ url, title: url }))),
+  "/subscriptions/ann.opml": () => new Response(OPML),
+};
+
 const BROKEN_LIST: Routes = { ...DEVICES_ONLY, "/subscriptions/ann.json": () => new Response("", { status: 500 }) };
 
 const PLACE = "/index.php/apps/gpoddersync";
@@ -119,6 +126,7 @@ const nextcloud = (timestamp: string): Routes => ({
 describe("each server's list and places are read", () => {
   test.each<[string, Routes, string, string[]]>([
     ["gpodder.net", GPODDER_NET, "", ["Podcast A", "Podcast B"]],
+    ["gpodder.net with a URL for each title that it doesn't know", UNKNOWN_TITLES, "", ["Podcast A", "Podcast B"]],
     ["oPodSync", OPODSYNC, "", ["Podcast A", "Podcast B"]],
     ["oPodSync below a path", OPODSYNC, "/sync", ["Podcast A", "Podcast B"]],
     ["a server with lists of devices only", DEVICES_ONLY, "", []],
@@ -132,6 +140,86 @@ describe("each server's list and places are read", () => {
     expect(actions.filter(({ kind }) => kind === "play")).toEqual(EXPECTED as never);
     const writing = asked.filter((one) => !one.startsWith("GET ") && !one.includes("/login.json"));
     expect(writing).toEqual([]);
+  });
+
+  test("what is no podcast, device, title or time is left out, and everything else comes", async () => {
+    const { devices, feeds, actions } = await read(
+      serve({
+        ...GPODDER_NET,
+        "/api/2/devices/ann.json": json([
+          ...DEVICES,
+          { id: "tv", caption: null, type: "television" },
+          { type: "other" },
+        ]),
+        "/subscriptions/ann.json": json([...LIST.map((url) => ({ url, title: 5 })), { url: "" }]),
+        "/subscriptions/ann.opml": () => new Response(OPML.slice(0, -5)),
+        "/api/2/episodes/ann.json": json({ actions: [...ACTIONS.actions, null], timestamp: null }),
+      }),
+    );
+    expect(devices).toEqual([
+      { id: "phone", caption: "Phone", type: "mobile" },
+      { id: "tv", caption: "", type: "other" },
+    ]);
+    expect(feeds).toEqual(LIST.map((feed_url) => ({ feed_url, title: null, guid: null })));
+    expect(actions).toMatchObject(EXPECTED);
+    const place = "/index.php/apps/gpoddersync";
+    const other = serve({
+      // It has these routes for other methods.
+      "/api/2/devices/ann.json": () => new Response("", { status: 405 }),
+      [`${place}/subscriptions`]: json({ add: [...LIST, null] }),
+      [`${place}/episode_action`]: json(ACTIONS),
+    });
+    expect((await read(other)).feeds.map(({ feed_url }) => feed_url)).toEqual(LIST);
+  });
+
+  test("the places of an account come, though it has no devices, and its server no other lists", async () => {
+    const url = serve({ ...DEVICES_ONLY, "/api/2/devices/ann.json": json(null) });
+    expect(await read(url)).toMatchObject({ feeds: [], actions: EXPECTED });
+  });
+
+  test("names of users and devices may have signs that mean something else in a URL", async () => {
+    const url = serve(
+      {
+        "/api/2/devices/a%3Fb.json": json([{ id: "c#d" }]),
+        "/api/2/subscriptions/a%3Fb/c%23d.json": json({ add: LIST }),
+        "/api/2/episodes/a%3Fb.json": json(ACTIONS),
+      },
+      { basic: false },
+    );
+    const { feeds, actions } = await read(url, undefined, undefined, "a?b");
+    expect(feeds.map(({ feed_url }) => feed_url)).toEqual(LIST);
+    expect(actions).toMatchObject(EXPECTED);
+  });
+
+  test("a place without a time is older than everything here", async () => {
+    const url = serve({ ...GPODDER_NET, "/api/2/episodes/ann.json": json({ actions: [play], timestamp: 1 }) });
+    expect((await read(url)).actions).toMatchObject([{ position: 60, sent_at: UNTIMED }]);
+  });
+
+  test("of an Open Podcast API server, the podcasts come that are subscribed at the end, by their last guids", async () => {
+    const guid = (letter: string) => `${letter.repeat(8)}-0000-4000-8000-000000000000`;
+    const feed = (letter: string, more = {}) => ({
+      feed_url: `https://${letter}.example/rss`,
+      guid: guid(letter),
+      is_subscribed: true,
+      ...more,
+    });
+    const pages = [
+      [feed("a"), feed("b"), feed("c"), feed("d", { is_subscribed: false }), feed("e")],
+      [
+        feed("a", { is_subscribed: false }),
+        feed("b", { deleted: "2026-01-01T00:00:00Z" }),
+        feed("c", { new_guid: guid("F") }),
+        feed("e", { new_guid: guid("f"), is_subscribed: false, guid: guid("E") }),
+        feed("a", { guid: guid("9") }),
+      ],
+    ];
+    const page = (request: Request) => {
+      const at = Number(new URL(request.url).searchParams.get("page") ?? 0);
+      return Response.json({ subscriptions: pages[at], next: at === 0 ? "/subscriptions?page=1" : null });
+    };
+    const { feeds } = await read(serve({ "/subscriptions": page }, { basic: false }));
+    expect(feeds.map(({ feed_url, guid }) => [feed_url, guid])).toEqual([["https://a.example/rss", guid("9")]]);
   });
 
   test("a server that gives its actions in parts is read to the end, also if the parts overlap", async () => {
@@ -267,8 +355,12 @@ describe("what fails is named, and nothing is sent elsewhere", () => {
       (error: Error) => error.message,
     );
 
-  test("a wrong password", async () => {
-    expect(await fails(serve(GPODDER_NET), undefined, "guess")).toMatch(/refused the user ann or the password/);
+  test.each<[string, Routes]>([
+    ["gPodder's API", GPODDER_NET],
+    ["Nextcloud's gPodder Sync", nextcloud("2026-01-01T12:00:00")],
+    ["the Open Podcast API", { "/subscriptions": json({}) }],
+  ])("a wrong password for %s, which is found by asking", async (_, routes) => {
+    expect(await fails(serve(routes), undefined, "guess")).toMatch(/refused the user ann or the password/);
   });
 
   test("no such API", async () => {
@@ -297,6 +389,7 @@ describe("what fails is named, and nothing is sent elsewhere", () => {
       () => new Response("oops", { status: 500 }),
       /did not give episode actions: HTTP status 500/,
     ],
+    ["a refusal", () => new Response("", { status: 403 }), /refused the user ann or the password \(HTTP status 403\)/],
     ["a page in place of JSON", () => new Response("<html>"), /did not give episode actions: the response is not/],
     ["JSON of another shape", () => Response.json([1, 2]), /did not give episode actions: the response is not/],
     ["a response without end", () => new Response(endless()), /larger than 64 MB/],
