@@ -1,4 +1,5 @@
 // Databases that are made to do harm: what a process reads of them.
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,6 +8,7 @@ import { openForeign } from "../../src/db/sqlite/foreign.ts";
 import { nothingFrom } from "../../src/domain/moving-in.ts";
 import { readMovingFile } from "../../src/moving/file.ts";
 import { readMoving, writeMoving } from "../../src/moving/lines.ts";
+import { play } from "../domain/episode-sync.ts";
 import { writeAntennaPod } from "../support/antennapod.ts";
 import { settle } from "../support/rejection.ts";
 
@@ -28,6 +30,53 @@ test("an episode that AntennaPod has as played, and whose user listens to it aga
   const bytes = await make("again.db", [FEED], [{ ...place, guid: "g", url: "https://a.example/1" }]);
   const { actions } = await readMovingFile(new Blob([bytes]), { most: MOST });
   expect(actions).toMatchObject([{ guid: "g", position: 60, total: 600 }]);
+});
+
+test("of AntennaPod's episodes, times are the later of two, and stretches are as long as the episode at most", async () => {
+  const length = { feed: 1, duration: 600_000, played_at: 1_000_000 };
+  const episodes = [
+    { ...length, read: 1, played_duration: 900_000 },
+    { ...length, read: 0, played_duration: 900_000, position: 60_000 },
+    { ...length, read: 1, position: 595_000 },
+    { ...length, read: 1, duration: 0, position: 0 },
+  ];
+  const bytes = await make(
+    "places.db",
+    [FEED],
+    episodes.map((one, index) => ({ ...one, guid: null, url: `https://a.example/${index}` })),
+    (database) => {
+      database.run("update FeedMedia set playback_completion_date = 2000000 where id = 1");
+      database.run("update FeedMedia set playback_completion_date = 500000 where id = 2");
+    },
+  );
+  const { actions } = await readMovingFile(new Blob([bytes]), { most: MOST });
+  expect(actions.map(({ started, position, total, sent_at }) => [started, position, total, sent_at])).toEqual([
+    [0, 600, 600, 2_000_000],
+    [0, 60, 600, 1_000_000],
+    [600, 600, 600, 1_000_000],
+    [0, 0, 0, 1_000_000],
+  ]);
+});
+
+test("gPodder's database of a version without the time of the last playback is read, and what is new is not marked", async () => {
+  const read = async (name: string, extra: string, ...episodes: string[]) => {
+    const database = new Database(join(folder, name));
+    database.run("create table podcast (id integer primary key, url text, title text)");
+    database.run(`create table episode (podcast_id integer, url text, is_new integer, total_time integer,
+      current_position integer, current_position_updated integer${extra})`);
+    database.run(`insert into podcast values (1, '${FEED.url}', 'A')`);
+    for (const one of episodes) database.run(`insert into episode values (1, ${one})`);
+    database.close();
+    const { actions, untimed } = await readMovingFile(Bun.file(join(folder, name)), { most: MOST });
+    expect(untimed).toEqual([]);
+    return actions.map(({ episode_url, position, sent_at }) => [episode_url, position, sent_at]);
+  };
+  expect(await read("old", "", "'a', 0, 600, 60, 1000", "'b', 0, 600, 0, 1000")).toEqual([["a", 60, 1_000_000]]);
+  const rows = ["'a', 0, 600, 60, 1000, 2000", "'b', 0, 600, 60, 2000, 1000", "'c', 1, 600, 0, 0, 2000"];
+  expect(await read("new", ", last_playback integer", ...rows)).toEqual([
+    ["a", 60, 2_000_000],
+    ["b", 60, 2_000_000],
+  ]);
 });
 
 test("a database that would be read for hours is given up, and the process ends", async () => {
@@ -65,14 +114,30 @@ test("more podcasts than anybody has are refused", async () => {
   expect(await settle(readMovingFile(new Blob([bytes]), { most: MOST }))).toThrow("more than 50000 podcasts");
 });
 
-test("more devices than a user can have here, or more text, are refused", async () => {
-  const devices = Array.from({ length: 4 }, (_, n) => ({ id: `${n}`, caption: "", type: "other" as const }));
-  const bytes = new TextEncoder().encode([...writeMoving({ ...nothingFrom("podkeep"), devices })].join(""));
-  const lines = () => new Blob([bytes]).stream();
-  const limits = { feeds: 1, episodes: 1, devices: 4, bytes: bytes.length };
-  expect((await readMoving(lines(), limits)).devices).toEqual(devices);
-  expect(await settle(readMoving(lines(), { ...limits, devices: 3 }))).toThrow("more than 3 devices");
+test("all that moves in arrives, and more than a user can have here, or more text, is refused", async () => {
+  const devices = Array.from({ length: 104 }, (_, n) => ({ id: `${n}`, caption: "", type: "other" as const }));
+  const feeds = [{ feed_url: FEED.url, title: "A", guid: null }];
+  const action = play(60, { feed_url: FEED.url });
+  const plays = [{ ...action, begun_at: 0 }];
+  const moving = { ...nothingFrom("podkeep"), devices, feeds, actions: [action], untimed: [action], plays };
+  const bytes = new TextEncoder().encode([...writeMoving(moving)].join(""));
+  const lines = (end?: number) => new Blob([bytes.subarray(0, end)]).stream();
+  const limits = { feeds: 1, episodes: 3, devices: 104, bytes: bytes.length };
+  expect(await readMoving(lines(), limits)).toEqual(moving);
+  expect(await settle(readMoving(lines(), { ...limits, devices: 103 }))).toThrow("more than 103 devices");
+  expect(await settle(readMoving(lines(), { ...limits, feeds: 0 }))).toThrow("more than 0 podcasts");
+  expect(await settle(readMoving(lines(), { ...limits, episodes: 2 }))).toThrow("more than 2 positions");
   expect(await settle(readMoving(lines(), { ...limits, bytes: bytes.length - 1 }))).toThrow("of text");
+  expect(await settle(readMoving(lines(-1), limits))).toThrow("upload the file again");
+});
+
+test("a line that takes long to parse is not parsed", async () => {
+  const feeds = [{ feed_url: FEED.url, title: "x".repeat(256 * 1024), guid: null }];
+  const text = [...writeMoving({ ...nothingFrom("podkeep"), feeds })].join("");
+  const limits = { feeds: 1, episodes: 1, devices: 1, bytes: text.length };
+  expect(await settle(readMoving(new Blob([text]).stream(), limits))).toThrow("upload the file again");
+  const parts = new Blob([text.slice(0, -1)]).stream();
+  expect(await settle(readMoving(parts, limits))).toThrow("upload the file again");
 });
 
 test("a client that is gone ends the process", async () => {
