@@ -110,7 +110,7 @@ describe("reading", () => {
 
   test("byte order mark, DOCTYPE, comments, CDATA, upper-case tags and Windows line ends are accepted", () => {
     const text = `\ufeff<?xml version="1.0"?>\r\n<!DOCTYPE opml [<!ENTITY who "me">]><!-- <opml> -->\r\n<OPML VERSION="1.1">
-      <HEAD><TITLE><![CDATA[<outline xmlUrl="https://no.example/"/>]]></TITLE></HEAD>\r\n<BODY>
+      <HEAD><OWNERNAME><![CDATA[> <outline xmlUrl="https://no.example/"/>]]></OWNERNAME></HEAD>\r\n<BODY>
       <!-- <outline xmlUrl="https://no.example/"/> --><OUTLINE text="By &who;"\r\n\txmlUrl="https://a.example/"/></BODY></OPML>\r\n`;
     expect(readOpml(text)).toEqual([{ feed_url: "https://a.example/", title: "By &who;" }]);
   });
@@ -254,6 +254,7 @@ describe("decoding", () => {
       Buffer.concat([Buffer.from(text("UTF-8")), Buffer.of(0xe9)]),
       `${text("UTF-8")}\ufffd`,
     ],
+    ["UTF-8 with the sign for a broken letter", Buffer.from("<opml>\ufffd</opml>"), "<opml>\ufffd</opml>"],
     ["nothing", Buffer.from(""), ""],
   ])("%s is understood", (_, bytes, decoded) => {
     expect(decodeOpml(bytes)).toBe(decoded);
@@ -291,6 +292,11 @@ describe("writing", () => {
 </opml>
 `,
     );
+  });
+
+  test("a list of any length is written whole", () => {
+    const feeds = Array.from({ length: 130 }, (_, n) => ({ feed_url: `https://${n}.example/`, title: `${n}` }));
+    expect(readOpml(textOf(feeds, HEAD))).toEqual(feeds);
   });
 
   test("an empty list can be written and read", () => {

@@ -61,6 +61,13 @@ test.each(["A; B", "A\tB"])(
   },
 );
 
+test("the day of an episode and the app stay empty if they are not known, and the page is podkeep", async () => {
+  const by = { ...play.by, label: "" };
+  expect((await jsonOf({ ...play, published_at: null, by }))[0]).toMatchObject({ published: null, app: null });
+  expect(await csvOf({ ...play, published_at: null, by })).toEndWith(",60,,,phone,,3240\r\n");
+  expect((await jsonOf({ ...play, by: { ...by, kind: "page" } }))[0].app).toBe("podkeep");
+});
+
 test("a JSON file is an array, also of no plays", async () => {
   expect(await jsonOf()).toEqual([]);
   expect(await jsonOf(play, { ...play, episode: 8 })).toMatchObject([
