@@ -203,7 +203,11 @@ describe("restoring a backup", () => {
     podkeep.clock.advance(30 * 86_400_000);
     await add("a");
     const since = latest(await list());
+    const { file: later } = await backup();
     podkeep.clock.set(START);
+    // The data tells what apps may have seen.
+    expect(await restore(later)).toMatchObject({ ahead: null });
+    podkeep.clock.advance(1000);
     await restore(file);
     await add("b");
     expect(await list(since)).toMatchObject([{ feed_url: "https://b.test/rss" }]);
@@ -465,6 +469,17 @@ describe("restoring a backup", () => {
     expect(unread).toContain("file is not a database");
     expect(await Bun.file(join(replaced ?? "", "podkeep.db")).text()).toBe("rubbish");
     expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
+  });
+
+  test("a time in damaged old data that is none does not keep its backup from being restored", async () => {
+    await add("a");
+    const { file } = await backup();
+    await podkeep.app.close();
+    change(inDirectory("podkeep.db"), "update users set clock = 'abc'");
+    const { unread } = await restoreBackup(podkeep.app.config, podkeep.clock, file);
+    await podkeep.open();
+    expect(unread).toContain("users.clock has a value of another type");
+    expect(await subscribed()).toEqual(["https://a.test/rss"]);
   });
 
   test("going back from a newer version, an app that is ahead of the backup and of the clock gets everything again", async () => {
