@@ -176,6 +176,23 @@ test("devices whose ids can't be stored are left out, however many the runtime t
   expect((await move({ devices })).devices).toBe(1);
 });
 
+test("podkeep's own file brings the podcasts that are subscribed, and the devices", async () => {
+  const there = await open();
+  const [{ guid }, left, deleted] = [
+    await there.user.add(FEED),
+    await there.user.add("https://left.example/rss"),
+    await there.user.add("https://deleted.example/rss"),
+  ];
+  await there.user.request("PATCH", `/subscriptions/${left.guid}`, { is_subscribed: false });
+  await there.user.remove(deleted.guid);
+  await podkeep.drain();
+  const phone = { id: "phone", caption: "Ann's phone", type: "mobile" as const };
+  await saveDevice(podkeep.app, there.actor, phone);
+  const moving = readExport(await fileOf(there.actor));
+  expect(moving).toMatchObject({ feeds: [{ feed_url: FEED, guid }], devices: [phone] });
+  expect(moving.feeds).toHaveLength(1);
+});
+
 test("podkeep's own file brings each stretch as it was: with pauses, on two devices, fast, and what was set", async () => {
   const MINUTE = 60_000;
   const [there, here] = [await open(), await open()];
