@@ -118,7 +118,7 @@ function createReader(text: string) {
       },
     },
     // As HTML: names in any case, and all of its entities. Entities that the file declares stay as they are.
-    { recognizeSelfClosing: true, recognizeCDATA: true },
+    { recognizeSelfClosing: true },
   );
   return {
     write: (part: string) => parser.write(part),

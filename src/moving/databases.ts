@@ -102,7 +102,6 @@ function addPlay(moving: Moving, row: ForeignRow, sent_at: number, place: Place)
 
 /** A finished episode; without a length only a mark. @param heard seconds that were listened to */
 function finishedAt(total: number, heard: number): Place {
-  if (total === 0) return { started: 0, position: 0, total: 0 };
   return { started: total - Math.min(heard, total), position: total, total };
 }
 

@@ -29,7 +29,7 @@ function read(bytes: Uint8Array): Moving {
   if (isSqlite(bytes)) return readDatabase(bytes);
   if (bytes.length > MOST_TEXT) throw tooLarge(MOST_TEXT);
   const start = new TextDecoder().decode(bytes.subarray(0, 100));
-  if (!/^[\ufeff\s]*\{/.test(start)) return readList(bytes);
+  if (!/^\s*\{/.test(start)) return readList(bytes);
   if (isDense(bytes)) {
     throw new DomainError("invalid", "The file is JSON of more values than podkeep's export has");
   }
