@@ -15,7 +15,14 @@ import {
   writeFileSync,
 } from "node:fs";
 import { openApp } from "../../src/app.ts";
-import { createBackup, latestBackup, listAllBackups, pruneBackups, verifyBackup } from "../../src/backups/backups.ts";
+import {
+  createBackup,
+  latestBackup,
+  listAllBackups,
+  newestBackupTime,
+  pruneBackups,
+  verifyBackup,
+} from "../../src/backups/backups.ts";
 import { isDue, makeBackup, scheduleBackups } from "../../src/backups/schedule.ts";
 import { messageOf } from "../../src/errors.ts";
 import { silentLogger } from "../../src/log.ts";
@@ -148,6 +155,13 @@ describe("making a backup", () => {
     await backup();
     for (const now of [300_000, at(1, 12, 0, 1), at(2, 3, 29, 59, 999)]) expect(await isDue(config, now)).toBe(false);
     for (const now of [at(2, 3, 30), at(2, 3, 30, 1), at(9, 12)]) expect(await isDue(config, now)).toBe(true);
+  });
+
+  test("the time of the newest backup is not known, rather than none, if their directory can't be read", async () => {
+    const newest = () => newestBackupTime(podkeep.app.config, podkeep.clock.now());
+    expect(await newest()).toBe(0);
+    writeFileSync(inDirectory("backups"), "in place of the disk");
+    expect(await newest()).toBeNull();
   });
 
   test("a scheduled backup that failed is tried again, and made when its disk is back", async () => {

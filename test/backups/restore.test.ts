@@ -281,6 +281,15 @@ describe("restoring a backup", () => {
     ]);
   });
 
+  test("a change in the same millisecond as the backup's last one stays in the history", async () => {
+    await add("a");
+    const { file } = await backup();
+    await add("b");
+    await restore(file);
+    const entries = await listHistory(podkeep.app, actAsUser(ann.id), { limit: 20 });
+    expect(entries.map(({ what }) => what)).toEqual(["lost", "restored", "added", "added"]);
+  });
+
   for (const [whose, backup_since, data_since, begins] of [
     ["the backup's, which the old data continues", 0, 0, START],
     ["the backup's last change, if the backup is from before there was a history", START + 9e9, 0, START + 60_000],
@@ -636,7 +645,11 @@ describe("restoring a backup", () => {
     mkdirSync(inDirectory("aside"));
     copyFileSync(inDirectory("podkeep.db"), inDirectory("aside/podkeep.db"));
     await Bun.file(inDirectory("podkeep.db")).delete();
-    expect(await settle(openApp(podkeep.app.config))).toThrow("restore was interrupted");
+    const refused = async () => expect(await settle(openApp(podkeep.app.config))).toThrow("restore was interrupted");
+    await refused();
+    writeFileSync(inDirectory("other.db"), "rubbish");
+    expect(await settle(restoreBackup(podkeep.app.config, podkeep.clock, inDirectory("other.db")))).toThrow();
+    await refused();
     await restoreBackup(podkeep.app.config, podkeep.clock, file);
     await podkeep.open();
     expect((await ann.request("GET", "/subscriptions")).status).toBe(200);
