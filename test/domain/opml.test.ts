@@ -91,9 +91,13 @@ describe("reading", () => {
     expect(readOpml(opml(`<outline xmlUrl="https://a.example/"/>`))[0]?.title).toBeNull();
   });
 
-  test("a link that is not a feed, and a folder, are not podcasts", () => {
+  test("a link that is not a feed, a folder, and what is no outline, are not podcasts", () => {
     expect(
-      readOpml(opml(`<outline type="link" url="https://a.example/"/><outline text="Folder" xmlUrl=" "/>`)),
+      readOpml(
+        opml(
+          `<outline type="link" url="https://a.example/"/><outline text="Folder" xmlUrl=" "/><note xmlUrl="https://a.example/"/>`,
+        ),
+      ),
     ).toEqual([]);
   });
 
