@@ -28,7 +28,7 @@ const ENGINES: Engine[] = [
     title: "SQLite",
     files: "test/**/*.test.ts",
     timings: "test/timings/sqlite.json",
-    workers: CORES + 4,
+    workers: CORES + 3,
     env: {},
   },
   {
@@ -36,8 +36,8 @@ const ENGINES: Engine[] = [
     // What PostgreSQL could answer in another way.
     files: "test/{http,services,model,apps}/**/*.test.ts",
     timings: "test/timings/postgres.json",
-    // They have a fourth of the time.
-    workers: Math.ceil(CORES / 2) + 1,
+    // They have a fifth of the time.
+    workers: Math.ceil(CORES / 2),
     // The model's worlds are fewer there, because each takes longer.
     env: { PODKEEP_TEST_ENGINE: "postgres", PODKEEP_MODEL_RUNS: LONG ? "60" : "20" },
   },
