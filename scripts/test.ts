@@ -28,7 +28,7 @@ const ENGINES: Engine[] = [
     title: "SQLite",
     files: "test/**/*.test.ts",
     timings: "test/timings/sqlite.json",
-    workers: CORES + 3,
+    workers: CORES + 2,
     env: {},
   },
   {
@@ -36,8 +36,8 @@ const ENGINES: Engine[] = [
     // What PostgreSQL could answer in another way.
     files: "test/{http,services,model,apps}/**/*.test.ts",
     timings: "test/timings/postgres.json",
-    // They have a fifth of the time.
-    workers: Math.ceil(CORES / 2),
+    // They have a fifth of the time; one worker would end long after the others.
+    workers: Math.ceil(CORES / 2) + 1,
     // The model's worlds are fewer there, because each takes longer.
     env: { PODKEEP_TEST_ENGINE: "postgres", PODKEEP_MODEL_RUNS: LONG ? "60" : "20" },
   },
