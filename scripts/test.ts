@@ -1,6 +1,6 @@
 // All tests, on SQLite and on PostgreSQL, each in worker processes. Prints only what fails or is skipped; exits with 1 if
 // anything fails. --record writes how long each file takes, one after the other, on a machine that does nothing else.
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
@@ -10,6 +10,7 @@ import { preparePostgres } from "../test/support/database.ts";
 import { unmountIn } from "../test/support/disk.ts";
 import { findMemory } from "../test/support/memory.ts";
 import { PATIENCE } from "../test/support/patience.ts";
+import { removeDirectory } from "../test/support/remove-directory.ts";
 
 const RECORDS = process.argv.includes("--record");
 const CORES = availableParallelism();
@@ -49,7 +50,7 @@ function createScratch(parent: string): string {
   chmodSync(folder, 0o711);
   process.on("exit", () => {
     unmountIn(folder);
-    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    removeDirectory(folder);
   });
   return folder;
 }
@@ -98,10 +99,11 @@ const LONG_FAULTS = 20;
 /** A file with the times that an engine's files take here, of which the longest begin first. */
 async function writeTimings({ title, timings }: Engine): Promise<string> {
   const { files, ...rest } = Timings.loose().parse(await Bun.file(timings).json());
-  const timeOf = ([file, time]: [string, number]) => time * (LONG && file.startsWith("test/faults/") ? LONG_FAULTS : 1);
-  const now = Object.fromEntries(Object.entries(files).map((entry) => [entry[0], timeOf(entry)]));
+  const times = Object.entries(files).map(([file, time]) => {
+    return [file, LONG && file.startsWith("test/faults/") ? time * LONG_FAULTS : time];
+  });
   const path = join(scratch, `${title}.json`);
-  await Bun.write(path, JSON.stringify({ ...rest, files: now }));
+  await Bun.write(path, JSON.stringify({ ...rest, files: Object.fromEntries(times) }));
   return path;
 }
 

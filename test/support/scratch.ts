@@ -1,8 +1,9 @@
 // The temporary directory of a test run; preloaded, so that it holds everything that tests create.
-import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findMemory } from "./memory.ts";
+import { removeDirectory } from "./remove-directory.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "podkeep-tests-"));
 // PostgreSQL doesn't run as root; its user must be able to enter.
@@ -15,11 +16,7 @@ export const MEMORY = mkdtempSync(join(RUN_MEMORY ?? findMemory() ?? folder, "po
 
 /** Removes the directories; call it after ending the processes that write there. */
 export function removeScratch(): void {
-  // If a process still writes, Bun's rmSync stops half-way without an error.
-  for (let attempt = 0; attempt < 100 && [folder, MEMORY].some(existsSync); attempt++) {
-    for (const one of [folder, MEMORY]) rmSync(one, { recursive: true, force: true });
-    Bun.sleepSync(10);
-  }
+  for (const one of [folder, MEMORY]) removeDirectory(one);
 }
 
 // For interrupted runs; Bun does not emit exit at the end of others.
