@@ -162,12 +162,11 @@ describe("each server's list and places are read", () => {
     ]);
     expect(feeds).toEqual(LIST.map((feed_url) => ({ feed_url, title: null, guid: null })));
     expect(actions).toMatchObject(EXPECTED);
-    const place = "/index.php/apps/gpoddersync";
     const other = serve({
       // It has these routes for other methods.
       "/api/2/devices/ann.json": () => new Response("", { status: 405 }),
-      [`${place}/subscriptions`]: json({ add: [...LIST, null] }),
-      [`${place}/episode_action`]: json(ACTIONS),
+      [`${PLACE}/subscriptions`]: json({ add: [...LIST, null] }),
+      [`${PLACE}/episode_action`]: json(ACTIONS),
     });
     expect((await read(other)).feeds.map(({ feed_url }) => feed_url)).toEqual(LIST);
   });
