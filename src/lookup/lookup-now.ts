@@ -17,7 +17,8 @@ import { claim, lookUp } from "./lookup.ts";
  * Looks a feed up now, also if the server looks none up, and changes the subscriptions to it as the server would.
  * @param wanted any feed URL that one of the user's subscriptions has or had
  * @returns the user's feed after it
- * @throws DomainError as `transact` does; "not_found" if the user is not subscribed, "conflict" if a server looks it up at this moment
+ * @throws DomainError as `transact` does; "not_found" if the user is not subscribed, "conflict" if a server looks it up at
+ * this moment
  */
 export async function lookUpNow(app: App, actor: Actor, wanted: FeedUrl): Promise<Feed> {
   const { database } = app;

@@ -345,7 +345,7 @@ describe("a GET sends", () => {
   });
 });
 
-test("what AntennaPod takes for a podcast that the same response removes is sent again, whatever its scheme, case, port and slashes", () => {
+test("what AntennaPod takes for a podcast that the same response removes is sent again, with any scheme, case, port and slashes", () => {
   const others = ["http://X.example:80/rss/", "https://y.example/rss"];
   const listings = others.map((feed_url) => ({ ...listed(1500), feed: feed_url, feed_url }));
   const again = [...repeat(last, listings, [removed(1500)], new Map(), spellings, antennapod)];

@@ -183,7 +183,7 @@ describe("passwords", () => {
     expect(days).toEqual([0, 0, 1, 1, 2, 2].map((day) => START + day * DAY));
   });
 
-  test("a full disk keeps nobody out, and what it did not take is written at the next sign-in", async () => {
+  test("a full disk keeps no user out, and what it did not take is written at the next sign-in", async () => {
     const { disk, signIn } = signInsFromHome();
     disk.isFull = true;
     expect(await signIn()).toEqual([]);
