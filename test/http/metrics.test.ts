@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import dashboard from "../../docs/operators/grafana.json";
 import { createMetricsEndpoint, type MetricsEndpoint } from "../../src/http/metrics.ts";
+import { silentLogger } from "../../src/log.ts";
 import { issueToken, revokeToken } from "../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../src/services/actor.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
@@ -13,7 +14,7 @@ let user: TestUser;
 
 beforeEach(async () => {
   metrics = createMetricsEndpoint(async () => START);
-  server = await openTestApp({ deletion_attempts: "1" }, { metrics: metrics.metrics });
+  server = await openTestApp({ deletion_attempts: "1" }, { metrics: metrics.metrics, log: silentLogger });
   user = await server.user();
 });
 afterEach(() => server.close());

@@ -1,5 +1,6 @@
 // Headers of every response: no browser or proxy may reuse one without revalidation, or for another user.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { silentLogger } from "../../src/log.ts";
 import { listen } from "../../src/server/listen.ts";
 import { type Answer, guidOf, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 
@@ -7,7 +8,7 @@ let server: TestApp;
 let user: TestUser;
 
 beforeEach(async () => {
-  server = await openTestApp({ failed_logins: "1" });
+  server = await openTestApp({ failed_logins: "1" }, { log: silentLogger });
   user = await server.user();
   await user.add("https://a.example/", guidOf(1));
 });

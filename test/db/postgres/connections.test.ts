@@ -9,7 +9,7 @@ import { readAnything, writeNothing } from "../../../src/db/statement.ts";
 import { examine } from "../../../src/doctor/doctor.ts";
 import { isRefusal, messageOf } from "../../../src/errors.ts";
 import { createMetricsEndpoint } from "../../../src/http/metrics.ts";
-import { createLogger, type LogLine } from "../../../src/log.ts";
+import { createLogger, type LogLine, silentLogger } from "../../../src/log.ts";
 import { issueToken, revokeToken } from "../../../src/services/accounts/tokens.ts";
 import { deleteUser } from "../../../src/services/accounts/user-deletion.ts";
 import { listUsers } from "../../../src/services/accounts/users.ts";
@@ -615,7 +615,7 @@ test("text that PostgreSQL can't store is a mistake of the request, not of the s
 });
 
 test("a missing table is an error, not an endless retry", async () => {
-  await open();
+  await open({}, { log: silentLogger });
   const ann = await app.user();
   await beside((sql) => sql("alter table feeds rename to gone"));
   const answer = await ann.request("POST", "/subscriptions", { subscriptions: [{ feed_url: "https://a.example/" }] });
