@@ -146,7 +146,11 @@ export async function openTestApp(
   const ids = countingIds();
   const store = await createStore(folder);
   const { config } = readConfig(settings.database_url ? settings : { ...store.settings, ...settings }, {});
-  const open = () => openApp(config, { clock, ids, hashing: CHEAP, log: bugLog, ...given });
+  const open = async () => {
+    const app = await openApp(config, { clock, ids, hashing: CHEAP, log: bugLog, ...given });
+    store.keepConnection(app);
+    return app;
+  };
   let users = 0;
 
   const test: TestApp = {

@@ -4,7 +4,7 @@ import { copyFileSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SQL } from "bun";
-import { openApp } from "../../src/app.ts";
+import { type App, openApp } from "../../src/app.ts";
 import type { SettingName } from "../../src/config/setting-list.ts";
 import { type Config, readConfig } from "../../src/config/settings.ts";
 import { retryWhileBusy } from "../../src/db/sqlite/retry-busy.ts";
@@ -23,6 +23,8 @@ export interface Store {
   sql(text: string): Promise<Record<string, unknown>[]>;
   /** Makes every deletion, or that of one guid, fail with this reason; null ends that. */
   failDeletions(reason: string | null, guid?: string): Promise<void>;
+  /** Keeps a connection for `sql` until the app closes: each new one reads the schema, which takes longer than a statement. */
+  keepConnection(app: Pick<App, "close">): void;
   remove(): Promise<void>;
 }
 
@@ -45,11 +47,14 @@ export async function lockFile(file: string): Promise<() => void> {
 export async function runSql(file: string, text: string): Promise<Record<string, unknown>[]> {
   const sqlite = new Sqlite(file);
   try {
-    return await retryWhileBusy(WAIT, () => sqlite.query<Record<string, unknown>, []>(text).all());
+    return await runOn(sqlite, text);
   } finally {
     sqlite.close();
   }
 }
+
+const runOn = (sqlite: Sqlite, text: string): Promise<Record<string, unknown>[]> =>
+  retryWhileBusy(WAIT, () => sqlite.query<Record<string, unknown>, []>(text).all());
 
 let migrated: Promise<string> | undefined;
 
@@ -68,9 +73,12 @@ async function createSqliteStore(directory: string): Promise<Store> {
   const settings = { data_dir: directory };
   const file = databaseFile(settings);
   copyFileSync(await migratedFile(), file);
+  let kept: Sqlite | undefined;
+  let keeps = false;
   const sql: Store["sql"] = async (text) => {
+    if (keeps) kept ??= new Sqlite(file);
     try {
-      return await runSql(file, text);
+      return await (kept ? runOn(kept, text) : runSql(file, text));
     } finally {
       // The reads of one turn share a snapshot, which does not have what this wrote.
       await nextTurn();
@@ -84,6 +92,16 @@ async function createSqliteStore(directory: string): Promise<Store> {
       if (reason === null) return;
       await sql(`create trigger refuse before update of deleted on subscriptions ${onlyOf(guid)}
         begin select raise(abort, '${reason}'); end`);
+    },
+    keepConnection(app) {
+      const { close } = app;
+      keeps = true;
+      app.close = async () => {
+        keeps = false;
+        kept?.close();
+        kept = undefined;
+        await close();
+      };
     },
     async remove() {},
   };
@@ -165,6 +183,8 @@ async function createPostgresStore(): Promise<Store> {
       await connection.unsafe(`create trigger refuse before update of deleted on subscriptions for each row ${onlyOf(guid)}
         execute function refuse()`);
     },
+    // Each database has one.
+    keepConnection() {},
     async remove() {
       if (removed) return;
       removed = true;
