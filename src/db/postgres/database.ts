@@ -1,17 +1,18 @@
 // The engine for several servers: one PostgreSQL database, plain transactions, the user's row as the lock.
-import type { Kysely } from "kysely";
 import { inDoubt, isRefusal, unavailableNow } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import { Slots } from "../../slots.ts";
 import type { Database, DatabaseStatus } from "../database.ts";
 import { describeNewer, MIGRATION_TABLE } from "../migrations/migrate.ts";
 import { createQueryBuilder } from "../query-builder.ts";
-import type { Schema } from "../schema.ts";
 import { type LockMode, type Query, readAnything, type Tx } from "../statement.ts";
 import { WaitingLimit } from "../waiting-limit.ts";
 import { isConflict, isLost, isOutdated, isReadOnly, sqlStateOf, translate } from "./errors.ts";
 import { Pool, READ, type Row, WRITE } from "./pool.ts";
 import { type UpgradeOptions, upgradeDatabase } from "./upgrade.ts";
+
+/** Of all databases of a process, so each statement is compiled once. */
+const kysely = createQueryBuilder("postgres");
 
 /** Maximum attempts of a transaction. */
 const ATTEMPTS = 5;
@@ -37,14 +38,12 @@ class PostgresDatabase implements Database {
   readonly #writers = new Slots(Number.POSITIVE_INFINITY, 1);
   readonly #limit = new WaitingLimit();
   readonly #underWay = new Set<Promise<unknown>>();
-  readonly #kysely: Kysely<Schema>;
   readonly #pool: Pool;
   /** Whether a statement failed because another program migrated the database to a newer schema. */
   #isBehind = false;
 
   constructor(private readonly options: PostgresOptions) {
     this.#pool = new Pool(options);
-    this.#kysely = createQueryBuilder("postgres");
   }
 
   read<T>(work: Work<T>, isCurrent?: (tx: Tx, result: T) => Promise<boolean>): Promise<T> {
@@ -140,7 +139,7 @@ class PostgresDatabase implements Database {
       if (++sent > 1 && !isCurrent) throw new SnapshotNeeded();
       return this.#pool.run(query, sent > 1 ? performance.now() + this.options.timeout : end);
     };
-    const tx: Tx = { kysely: this.#kysely, execute };
+    const tx: Tx = { kysely, execute };
     try {
       const result = await work(tx);
       if (sent <= 1 || (await isCurrent?.(tx, result))) return result;
@@ -161,7 +160,7 @@ class PostgresDatabase implements Database {
       });
     const lock = (key: number, mode: LockMode) =>
       execute({ sql: `select pg_advisory_xact_lock${mode === "shared" ? "_shared" : ""}(${key})`, parameters: [] });
-    const tx: Tx = { kysely: this.#kysely, execute, lock };
+    const tx: Tx = { kysely, execute, lock };
     try {
       const result = await work(tx);
       // After a failed statement PostgreSQL rolls back at COMMIT, and reports success.

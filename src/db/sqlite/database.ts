@@ -1,12 +1,10 @@
 // The embedded engine: one file, a writing connection with group commit, two reading connections.
 import { dirname } from "node:path";
-import type { Kysely } from "kysely";
 import { codeOf, DomainError, isDiskFull, messageOf, unavailableNow } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import { LONGEST_TURN, nextTurn, takeTurns } from "../../turns.ts";
 import type { Changes, Database, DatabaseStatus } from "../database.ts";
 import { createQueryBuilder } from "../query-builder.ts";
-import type { Schema } from "../schema.ts";
 import { readAnything, type Tx } from "../statement.ts";
 import { WaitingLimit } from "../waiting-limit.ts";
 import { Checkpointer, KEPT_LOG, LONGEST_LOG } from "./checkpoint.ts";
@@ -25,6 +23,9 @@ import { LONGEST_PAUSE, retryWhileBusy } from "./retry-busy.ts";
 import { Snapshot } from "./snapshot.ts";
 import { keepStatistics } from "./statistics.ts";
 import { isPending, type UpgradeOptions, upgradeFile } from "./upgrade.ts";
+
+/** Of all databases of a process, so each statement is compiled once. */
+const kysely = createQueryBuilder("sqlite");
 
 export interface SqliteOptions extends UpgradeOptions {
   metrics?: Metrics | undefined;
@@ -70,14 +71,13 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
     if (damagedLog !== null) await retry(() => sqlite.run("pragma wal_checkpoint(truncate)"));
     if (pending) await upgradeFile(sqlite, options);
     if (use === "server" || pending) keepStatistics(sqlite);
-    const kysely = createQueryBuilder("sqlite");
     const cache = `cache_size = -${cacheFor(sizeOf(file))}`;
     const readers = [await open("query_only = on", cache), await open("query_only = on", cache)];
     // Opens the log, and creates it if it is missing.
     for (const reader of readers) await retry(() => reader.run("select count(*) from sqlite_schema"));
     // One that waits for the file looks every few milliseconds.
     const rest = isBesideServer ? 2 * LONGEST_PAUSE : 0;
-    return new SqliteDatabase(writer, readers, kysely, { ...options, rest }, unlock);
+    return new SqliteDatabase(writer, readers, { ...options, rest }, unlock);
   } catch (error) {
     for (const connection of opened) connection.close();
     // Before it is unlocked: a restore must not replace the file while this looks at it again.
@@ -114,7 +114,7 @@ const LONGEST_READ = 3 * LONGEST_TURN;
  * @param longest milliseconds after which they do
  * @param count is called before each statement
  */
-function txOn(connection: SqliteConnection, kysely: Kysely<Schema>, longest: number, count = () => {}): Tx {
+function txOn(connection: SqliteConnection, longest: number, count = () => {}): Tx {
   const giveTurn = takeTurns(longest);
   const execute: Tx["execute"] = async (query) => {
     count();
@@ -138,7 +138,6 @@ class SqliteDatabase implements Database {
   constructor(
     private readonly writer: SqliteConnection,
     readers: SqliteConnection[],
-    private readonly kysely: Kysely<Schema>,
     private readonly options: SqliteOptions & Pick<GroupOptions, "rest">,
     private readonly unlock: () => void,
   ) {
@@ -171,7 +170,7 @@ class SqliteDatabase implements Database {
     }
     const { connection } = snapshot;
     try {
-      return await snapshot.run(() => work(txOn(connection, this.kysely, LONGEST_READ)));
+      return await snapshot.run(() => work(txOn(connection, LONGEST_READ)));
     } catch (error) {
       throw connection.translate(error);
     } finally {
@@ -180,7 +179,7 @@ class SqliteDatabase implements Database {
   }
 
   write<T>(work: (tx: Tx) => Promise<T>, queue?: number, changes?: Changes): Promise<T> {
-    const act = (count: () => void) => work(txOn(this.writer, this.kysely, LONGEST_TURN, count));
+    const act = (count: () => void) => work(txOn(this.writer, LONGEST_TURN, count));
     return this.#limit.run(queue, () => this.#group.run(queue, act, changes));
   }
 
