@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { createLogger } from "../../src/log.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { report, rounds } from "./rounds.ts";
+import { checkRounds, countRounds, report } from "./rounds.ts";
 import {
   EXAMPLES,
   type Example,
@@ -21,8 +21,11 @@ import {
 
 setDefaultTimeout(PATIENCE);
 
-const RUNS = rounds(150, 3000);
-const SAFE_RUNS = rounds(15, 300);
+/** Histories of a round. */
+const HISTORIES = 150;
+const SAFE_HISTORIES = 15;
+const ROUNDS = countRounds(1, 20);
+const SAFE_ROUNDS = countRounds(1, 20);
 
 let world: World;
 const log: string[] = [];
@@ -285,8 +288,8 @@ test(
     const { server } = world;
     const statuses: Record<string, number> = {};
     const [before] = [await server.sql("select id, password_hash from users")];
-    const histories = fc.array(anyRequest, { minLength: 1, maxLength: 30, size: "max" });
-    const property = fc.asyncProperty(fc.constantFrom("ann", "bob"), histories, async (name, history) => {
+    const anyHistory = fc.array(anyRequest, { minLength: 1, maxLength: 30, size: "max" });
+    const property = fc.asyncProperty(fc.constantFrom("ann", "bob"), anyHistory, async (name, history) => {
       server.clock.advance(20 * 60_000);
       // Waits for transactions that began after a response, such as noting a token's use.
       await server.app.database.write(async () => {});
@@ -309,13 +312,13 @@ test(
       expect(rowsOf(world, other)).toEqual(others);
       expectNoSecrets();
     });
-    await fc.assert(property, { numRuns: RUNS, endOnFailure: true });
+    const histories = await checkRounds(property, HISTORIES, ROUNDS);
     const cases = Object.values(statuses).reduce((sum, count) => sum + count, 0);
-    report("app fuzz", { histories: RUNS, cases, ...statuses });
+    report("app fuzz", { histories, cases, ...statuses });
     // Input that is always refused would prove nothing.
     for (const status of [200, 303, 400, 401, 403, 404]) expect(statuses[status]).toBeGreaterThan(0);
   },
-  PATIENCE + RUNS * 2000,
+  PATIENCE + ROUNDS.most * HISTORIES * 2000,
 );
 
 test(
@@ -340,9 +343,9 @@ test(
         expectNoSecrets();
       },
     );
-    await fc.assert(property, { numRuns: SAFE_RUNS, endOnFailure: true });
-    report("safe methods", { histories: SAFE_RUNS, answered });
-    expect(answered).toBeGreaterThan(SAFE_RUNS);
+    const histories = await checkRounds(property, SAFE_HISTORIES, SAFE_ROUNDS);
+    report("safe methods", { histories, answered });
+    expect(answered).toBeGreaterThan(histories);
   },
-  PATIENCE + SAFE_RUNS * 4000,
+  PATIENCE + SAFE_ROUNDS.most * SAFE_HISTORIES * 4000,
 );

@@ -10,7 +10,7 @@ import { install, installOn, type Server } from "../support/start-server.ts";
 import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
-import { chance, report, rounds } from "./rounds.ts";
+import { chance, countRounds, report } from "./rounds.ts";
 import { CAN_TRACE, inject, stopAt, trace } from "./strace.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -35,7 +35,7 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
   test.each(FAULTS)(
     "loses no acknowledged write while %s, and the server recovers without a restart",
     async (what, calls, inject) => {
-      const times = rounds(1, 4);
+      const rounds = countRounds(1, 4);
       const podkeep = install();
       const token = await podkeep.user("ann");
       const devices = [
@@ -48,7 +48,7 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
       const clients = [...apps, ...devices];
       let server = await podkeep.serve(SETTINGS);
       let injected = 0;
-      for (let round = 0; round < times; round++) {
+      for (const round of rounds) {
         const work = Promise.all(clients.map((client) => client.work(server)));
         await Bun.sleep(100);
         const faults = await trace(server.pid, calls, inject);
@@ -77,9 +77,9 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
         sum(clients.map((one) => one.acknowledged)),
         sum(clients.map((one) => one.refused)),
       ];
-      report(what, { rounds: times, injected, acknowledged, "answered 503": refused, lost: 0 });
+      report(what, { rounds: rounds.done, injected, acknowledged, "answered 503": refused, lost: 0 });
     },
-    PATIENCE + rounds(1, 4) * 5000,
+    PATIENCE + countRounds(1, 4).most * 5000,
   );
 
   test.each([

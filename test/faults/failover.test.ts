@@ -9,11 +9,11 @@ import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { createDevice } from "./device.ts";
 import { createClient, isGone, walk } from "./load.ts";
 import { createReplica, expectUpToDate } from "./replica.ts";
-import { chance, LONG, report, rounds } from "./rounds.ts";
+import { chance, countRounds, LONG, report } from "./rounds.ts";
 
 setDefaultTimeout(PATIENCE);
 
-const ROUNDS = rounds(1, 3);
+const ROUNDS = countRounds(1, 3);
 /** Acknowledged requests between two events. */
 const STRIDE = LONG ? 300 : 40;
 const PUBLIC_URL = "http://podkeep.test";
@@ -153,13 +153,13 @@ test(
   "no acknowledged change is lost and no response is 500 while servers and PostgreSQL are replaced under devices",
   async () => {
     const sum = { acknowledged: 0, refused: 0 };
-    for (let round = 0; round < ROUNDS; round++) {
+    for (const round of ROUNDS) {
       const { acknowledged, refused } = await runRound(SEED + round * 100);
       sum.acknowledged += acknowledged;
       sum.refused += refused;
     }
     const { acknowledged, refused: unavailable } = sum;
-    report("three servers on PostgreSQL", { rounds: ROUNDS, acknowledged, lost: 0, "responses 503": unavailable });
+    report("three servers on PostgreSQL", { rounds: ROUNDS.done, acknowledged, lost: 0, "responses 503": unavailable });
   },
-  PATIENCE + ROUNDS * 120_000,
+  PATIENCE + ROUNDS.most * 120_000,
 );

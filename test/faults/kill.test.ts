@@ -11,12 +11,12 @@ import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
 import { createReplica, expectUpToDate } from "./replica.ts";
-import { chance, LONG, report, rounds } from "./rounds.ts";
+import { chance, countRounds, LONG, report } from "./rounds.ts";
 import { CAN_TRACE, inject } from "./strace.ts";
 
 setDefaultTimeout(PATIENCE);
 
-const ROUNDS = rounds(4, 30);
+const ROUNDS = countRounds(4, 30);
 /** Short, because every round waits until all deletions are done. */
 const SETTINGS = { PODKEEP_DELETION_PAUSE: "20ms", PODKEEP_DELETION_POLL: "1s", PODKEEP_LOG_LEVEL: "info" };
 /** Plays of one upload. */
@@ -45,7 +45,7 @@ test(
     const walkAll = async () => ({ ann: await walk(server, tokens.ann), bob: await walk(server, tokens.bob) });
     let slowest = 0;
     let server = await podkeep.serve(SETTINGS);
-    for (let round = 0; round < ROUNDS; round++) {
+    for (const round of ROUNDS) {
       const work = Promise.all(all.map(({ client }) => client.work(server)));
       await Bun.sleep(20 + random.whole(500));
       expect(await server.end("SIGKILL")).toBe(137);
@@ -68,9 +68,9 @@ test(
     expect(await server.end("SIGTERM")).toBe(0);
     inspect(podkeep.database);
     const acknowledged = all.reduce((sum, { client }) => sum + client.acknowledged, 0);
-    report("kill -9", { rounds: ROUNDS, acknowledged, lost: 0, "slowest restart in ms": Math.round(slowest) });
+    report("kill -9", { rounds: ROUNDS.done, acknowledged, lost: 0, "slowest restart in ms": Math.round(slowest) });
   },
-  PATIENCE + ROUNDS * 5000,
+  PATIENCE + ROUNDS.most * 5000,
 );
 
 test("thousands of episodes follow their podcasts through kills: none is lost, or there twice", async () => {
@@ -110,7 +110,7 @@ test("thousands of episodes follow their podcasts through kills: none is lost, o
   ];
   for (const [change, kept] of steps) {
     await change();
-    for (let kill = 0; kill < ROUNDS && isWaiting(podkeep.database); kill++) {
+    for (let kill = 0; kill < ROUNDS.most && isWaiting(podkeep.database); kill++) {
       await Bun.sleep(random.whole(100));
       await server.end("SIGKILL");
       kills++;
@@ -137,8 +137,8 @@ function isWaiting(database: string): boolean {
 
 test("a server that is killed while it creates its database starts again", async () => {
   const random = chance(SEED);
-  const times = rounds(3, 15);
-  for (let round = 0; round < times; round++) {
+  const rounds = countRounds(3, 15);
+  for (const _ of rounds) {
     const podkeep = install();
     await dieYoung(podkeep, random.whole(120));
     const token = await podkeep.user("ann");
@@ -147,7 +147,7 @@ test("a server that is killed while it creates its database starts again", async
     expect(await server.end("SIGTERM")).toBe(0);
     inspect(podkeep.database);
   }
-  report("kill -9 at the first start", { rounds: times });
+  report("kill -9 at the first start", { rounds: rounds.done });
 });
 
 test.skipIf(!CAN_TRACE)(

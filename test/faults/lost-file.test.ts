@@ -8,7 +8,7 @@ import { type Installation, install, installOn, type Server } from "../support/s
 import { createDevice } from "./device.ts";
 import { inspect } from "./file.ts";
 import { createClient, walk } from "./load.ts";
-import { chance, report, rounds } from "./rounds.ts";
+import { chance, countRounds, report } from "./rounds.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -76,7 +76,7 @@ const LOSSES: [what: string, lose: Loss][] = [
 test.each(LOSSES)(
   "no acknowledged write is lost if the file is %s",
   async (what, lose) => {
-    const times = rounds(1, 6);
+    const rounds = countRounds(1, 6);
     const podkeep = install();
     const token = await podkeep.user("ann");
     const kinds = ["AntennaPod", "Nextcloud", "gPodder"] as const;
@@ -88,7 +88,7 @@ test.each(LOSSES)(
     );
     const apps = [0, 1, 2].map((index) => createClient(token, `client${index}`, chance(SEED + 9 + index)));
     const clients = [...apps, ...devices];
-    for (let round = 0; round < times; round++) {
+    for (const round of rounds) {
       const server = await podkeep.serve(SETTINGS);
       const work = Promise.all(clients.map((client) => client.work(server)));
       await Bun.sleep(200 + chance(SEED + round).whole(300));
@@ -108,9 +108,9 @@ test.each(LOSSES)(
     const sum = (counts: number[]) => counts.reduce((total, one) => total + one, 0);
     const acknowledged = sum(clients.map((client) => client.acknowledged));
     const refused = sum(clients.map((client) => client.refused));
-    report(`file ${what}`, { rounds: times, acknowledged, "answered 503": refused, lost: 0 });
+    report(`file ${what}`, { rounds: rounds.done, acknowledged, "answered 503": refused, lost: 0 });
   },
-  PATIENCE + rounds(1, 6) * 15_000,
+  PATIENCE + countRounds(1, 6).most * 15_000,
 );
 
 /** Waits until the server has noticed, and has moved its log into the file that it opened. */

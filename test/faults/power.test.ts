@@ -10,7 +10,7 @@ import { SEED } from "../support/seed.ts";
 import { install } from "../support/start-server.ts";
 import { inspect } from "./file.ts";
 import { Disk, readTrace, TRACED } from "./power.ts";
-import { chance, report, rounds } from "./rounds.ts";
+import { chance, countRounds, report } from "./rounds.ts";
 import { CAN_TRACE, trace } from "./strace.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -32,7 +32,7 @@ describe.skipIf(!CAN_TRACE)("a power cut", () => {
     const files = new Map(parts.filter((part) => existsSync(part)).map((part) => [part, readFileSync(part)]));
     const traced = await trace(server.pid, TRACED.calls, null, TRACED.options);
     const writers = 8;
-    const each = rounds(20, 60);
+    const each = countRounds(20, 60).most;
     const write = async (writer: number) => {
       for (let n = 0; n < each; n++) await add(`https://feeds.test/${writer}/${n}/`);
     };
@@ -52,7 +52,7 @@ describe.skipIf(!CAN_TRACE)("a power cut", () => {
     const random = chance(SEED);
     const disk = new Disk(files);
     const acknowledged = new Set<string>();
-    const every = Math.ceil(effects.length / rounds(25, 200));
+    const every = Math.ceil(effects.length / countRounds(25, 200).most);
     let cuts = 0;
     for (const [index, effect] of effects.entries()) {
       disk.play(effect);

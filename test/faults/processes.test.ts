@@ -5,7 +5,7 @@ import { PATIENCE } from "../support/patience.ts";
 import { SEED } from "../support/seed.ts";
 import { type Installation, install, type Server, track } from "../support/start-server.ts";
 import { inspect } from "./file.ts";
-import { chance, report, rounds } from "./rounds.ts";
+import { chance, countRounds, report } from "./rounds.ts";
 import { CAN_TRACE, stopAtSync } from "./strace.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -19,7 +19,7 @@ test("commands and the server write to one file at the same time, and neither is
   const podkeep = install();
   const token = await podkeep.user("ann");
   const server = await podkeep.serve();
-  let commands = 0;
+  const rounds = countRounds(6, 40);
   let writes = 0;
   let writing = true;
   const serverWrites = (async () => {
@@ -27,15 +27,15 @@ test("commands and the server write to one file at the same time, and neither is
       expect((await add(server, token, `https://feeds.test/${writes}`)).status).toBe(200);
     }
   })();
-  for (; commands < rounds(6, 40); commands++) {
-    const command = commands % 2 ? ["token", "issue", "ann"] : ["user", "create", `user${commands}`];
+  for (const round of rounds) {
+    const command = round % 2 ? ["token", "issue", "ann"] : ["user", "create", `user${round}`];
     expect(await podkeep.run(command)).toMatchObject({ code: 0 });
   }
   writing = false;
   await serverWrites;
   expect(await server.end("SIGTERM")).toBe(0);
   inspect(podkeep.database);
-  report("two processes", { commands, writes, refused: 0 });
+  report("two processes", { commands: rounds.done, writes, refused: 0 });
 });
 
 describe("a process that stops in its transaction", () => {
@@ -97,9 +97,9 @@ test("a command that stops at any moment never makes the server hang", async () 
   const token = await podkeep.user("ann");
   const server = await podkeep.serve(IMPATIENT);
   const random = chance(SEED);
-  const times = rounds(8, 40);
+  const rounds = countRounds(8, 40);
   const statuses: Record<string, number> = { 200: 0, 503: 0 };
-  for (let n = 0; n < times; n++) {
+  for (const n of rounds) {
     const command = await podkeep.start(["user", "create", `user${n}`]);
     await Bun.sleep(random.whole(150));
     command.kill("SIGSTOP");
@@ -113,7 +113,7 @@ test("a command that stops at any moment never makes the server hang", async () 
   }
   await server.end("SIGTERM");
   inspect(podkeep.database);
-  report("a command stopped at any moment", { commands: times, ...statuses });
+  report("a command stopped at any moment", { commands: rounds.done, ...statuses });
 });
 
 // A process that begins a transaction and stops itself in it.

@@ -1,12 +1,44 @@
 // Rounds of the fault tests.
+import fc from "fast-check";
 import { SEED } from "../support/seed.ts";
 
 /** Whether this is the long run: `npm run test:faults`. */
 export const LONG = process.env["PODKEEP_FAULTS"] === "long";
 
-/** The rounds of a test: few by default, more in the long run, or PODKEEP_FAULT_ROUNDS. */
-export function rounds(few: number, many: number): number {
-  return Number(process.env["PODKEEP_FAULT_ROUNDS"] || (LONG ? many : few));
+/** Whether the run is long; the rounds that are asked for; and the seconds after which a test begins none of the many. */
+const ENV = {
+  long: LONG,
+  asked: Number(process.env["PODKEEP_FAULT_ROUNDS"] || 0),
+  seconds: Number(process.env["PODKEEP_FAULT_SECONDS"] || Infinity),
+};
+
+/** The rounds of a test, to iterate over. */
+export interface Rounds extends Iterable<number> {
+  most: number;
+  done: number;
+}
+
+/** Few rounds by default; in the long run many, as far as there is time. */
+export function countRounds(few: number, many: number, { long, asked, seconds } = ENV): Rounds {
+  const most = asked || (long ? many : few);
+  return {
+    most,
+    done: 0,
+    *[Symbol.iterator]() {
+      const end = performance.now() + seconds * 1000;
+      while (this.done < most && (this.done < few || performance.now() < end)) yield this.done++;
+    },
+  };
+}
+
+/** Checks a property with `cases` random cases in each round. @returns how many that were */
+export async function checkRounds<Values>(
+  property: fc.IAsyncProperty<Values>,
+  cases: number,
+  rounds: Rounds,
+): Promise<number> {
+  for (const round of rounds) await fc.assert(property, { numRuns: cases, seed: SEED + round, endOnFailure: true });
+  return cases * rounds.done;
 }
 
 /** Prints a test's figures, which docs/promises.md quotes. */

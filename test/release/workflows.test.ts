@@ -35,6 +35,14 @@ test("every push runs the gate", () => {
   expect(commandsOf(workflow).join("\n")).toContain(".ci/run");
 });
 
+test("every night runs all rounds of the fault tests, in other worlds than the nights before", () => {
+  const workflow = read("faults.yml");
+  expect(Object.keys(workflow.on)).toContain("schedule");
+  expect(commandsOf(workflow).join("\n")).toMatch(
+    /PODKEEP_FAULT_SECONDS=3600 PODKEEP_SEED="\$GITHUB_RUN_NUMBER" \.ci\/run/,
+  );
+});
+
 test("a tag is tested, then executables and the image of both architectures are published", () => {
   const workflow = read("release.yml");
   expect(workflow.on).toEqual({ push: { tags: ["v*"] } });
