@@ -2,9 +2,9 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { expect } from "bun:test";
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { keepDamagedLog } from "../../src/db/sqlite/damaged-log.ts";
+import { MEMORY } from "../support/scratch.ts";
 
 /** Faults by name, each with a query for the rows that have it. */
 const NEVER = {
@@ -27,19 +27,28 @@ const NEVER = {
 
 /** Copies a closed database and its log, and checks the copy. */
 export function inspect(database: string): void {
-  const folder = mkdtempSync(join(tmpdir(), "podkeep-copy-"));
+  const folder = mkdtempSync(join(MEMORY, "podkeep-copy-"));
   const copy = join(folder, "copy.db");
   for (const part of ["", "-wal"]) if (existsSync(database + part)) copyFileSync(database + part, copy + part);
+  try {
+    check(copy, () => {});
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Opens a database as a start does, and checks it. @param read gets what else a test needs of it */
+export function check<Found>(database: string, read: (sqlite: Sqlite) => Found): Found {
   // No fault but damage may say that changes are lost.
-  expect(keepDamagedLog(copy)).toBeNull();
-  const sqlite = new Sqlite(copy);
+  expect(keepDamagedLog(database)).toBeNull();
+  const sqlite = new Sqlite(database);
   try {
     expect(sqlite.query("pragma integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
     expect(sqlite.query("pragma foreign_key_check").all()).toEqual([]);
     for (const [what, query] of Object.entries(NEVER))
       expect({ [what]: sqlite.query(query).all() }).toEqual({ [what]: [] });
+    return read(sqlite);
   } finally {
     sqlite.close();
-    rmSync(folder, { recursive: true });
   }
 }

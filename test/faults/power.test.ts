@@ -1,14 +1,13 @@
 // Power cuts at any moment: acknowledged writes are on the disk, with any part of the unsynced sectors (P7).
-import { Database as Sqlite } from "bun:sqlite";
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LARGE_LOG } from "../../src/db/sqlite/checkpoint.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { MEMORY } from "../support/scratch.ts";
 import { SEED } from "../support/seed.ts";
 import { install } from "../support/start-server.ts";
-import { inspect } from "./file.ts";
+import { check } from "./file.ts";
 import { Disk, readTrace, TRACED } from "./power.ts";
 import { chance, countRounds, report } from "./rounds.ts";
 import { CAN_TRACE, trace } from "./strace.ts";
@@ -72,13 +71,12 @@ const FEED = /https:\/\/feeds\.test\/\d+\/\d+\//g;
 
 // Opens the file as the server's next start does, and returns its feed URLs.
 function keptAfter(found: Map<string, Uint8Array>, database: string): Set<string> {
-  const folder = mkdtempSync(join(tmpdir(), "podkeep-cut-"));
+  const folder = mkdtempSync(join(MEMORY, "podkeep-cut-"));
   const place = join(folder, "found.db");
   for (const [file, bytes] of found) writeFileSync(file.replace(database, place), bytes);
-  inspect(place);
-  const sqlite = new Sqlite(place);
-  const rows = sqlite.query<{ feed_url: string }, []>("select feed_url from subscriptions").all();
-  sqlite.close();
+  const rows = check(place, (sqlite) =>
+    sqlite.query<{ feed_url: string }, []>("select feed_url from subscriptions").all(),
+  );
   rmSync(folder, { recursive: true });
   return new Set(rows.map(({ feed_url }) => feed_url));
 }
