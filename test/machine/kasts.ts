@@ -5,6 +5,7 @@ import { freePort } from "../support/free-port.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
 import { continueFrom } from "../support/set-place.ts";
+import { executable } from "../support/start-server.ts";
 import { reasonToSkip } from "./debian.ts";
 import { type KastsAccount, kastsRoot, openKasts } from "./kasts-device.ts";
 
@@ -51,7 +52,7 @@ function runTests(provider: KastsAccount["provider"]): void {
     program?.close();
     const port = await freePort();
     server = `http://127.0.0.1:${port}${path}`;
-    program = openProgram(undefined, path ? { PODKEEP_PUBLIC_URL: server } : {});
+    program = openProgram([await executable()], path ? { PODKEEP_PUBLIC_URL: server } : {});
     await program.serve([], port);
     await run("user", "create", "ann");
   }
