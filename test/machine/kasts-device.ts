@@ -5,13 +5,13 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { must, scratchPath } from "./debian.ts";
 
-/** Without the last two it hangs or aborts. */
-const PACKAGES = "kasts,dbus,libqt6sql6-sqlite,vlc-plugin-base";
+/** Without SQLite or VLC it hangs or aborts; without libvlc-bin it loads all of VLC's plugins at each start. */
+const PACKAGES = "kasts,dbus,libqt6sql6-sqlite,vlc-plugin-base,libvlc-bin";
 const CACHE = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "podkeep-tests");
 
 /** The root of a trixie with Kasts; made once for a machine, which takes a minute or two and 0.8 GB. */
 export function kastsRoot(): string {
-  const root = join(CACHE, "kasts-trixie");
+  const root = join(CACHE, `kasts-${Bun.hash(PACKAGES).toString(36)}`);
   if (existsSync(root)) return root;
   const unfinished = `${root}.partial`;
   rmSync(unfinished, { recursive: true, force: true });
