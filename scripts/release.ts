@@ -28,7 +28,8 @@ async function build(platform: string, target: string): Promise<string> {
   const { success, stderr } = Bun.spawnSync(command, { stdout: "ignore", stderr: "pipe" });
   if (!success) throw new Error(`Building for ${platform} failed: ${stderr}`);
   const whole = await Bun.file(outfile).bytes();
-  const packed = gzipSync(whole, { level: 9 });
+  // In less than half of the time of zlib, and smaller.
+  const packed = gzipSync(whole, { level: 7, library: "libdeflate" });
   await Bun.write(`${outfile}.gz`, packed);
   rmSync(outfile);
   console.log(`podkeep-${platform}.gz  ${megabytes(packed.length)}, unpacked ${megabytes(whole.length)}`);
