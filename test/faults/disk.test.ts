@@ -15,6 +15,8 @@ import { CAN_TRACE, inject, stopAt, trace } from "./strace.ts";
 
 setDefaultTimeout(PATIENCE);
 
+const ROUNDS = countRounds(1, 4);
+
 const SETTINGS = { PODKEEP_DELETION_PAUSE: "20ms", PODKEEP_DELETION_POLL: "1s" };
 
 const APP = { "User-Agent": "Kasts/25.04" };
@@ -35,7 +37,6 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
   test.each(FAULTS)(
     "loses no acknowledged write while %s, and the server recovers without a restart",
     async (what, calls, inject) => {
-      const rounds = countRounds(1, 4);
       const podkeep = install();
       const token = await podkeep.user("ann");
       const devices = [
@@ -48,7 +49,7 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
       const clients = [...apps, ...devices];
       let server = await podkeep.serve(SETTINGS);
       let injected = 0;
-      for (const round of rounds) {
+      for (const round of ROUNDS) {
         const work = Promise.all(clients.map((client) => client.work(server)));
         await Bun.sleep(100);
         const faults = await trace(server.pid, calls, inject);
@@ -77,9 +78,9 @@ describe.skipIf(!CAN_TRACE)("a disk that fails", () => {
         sum(clients.map((one) => one.acknowledged)),
         sum(clients.map((one) => one.refused)),
       ];
-      report(what, { rounds: rounds.done, injected, acknowledged, "answered 503": refused, lost: 0 });
+      report(what, { rounds: ROUNDS.done, injected, acknowledged, "answered 503": refused, lost: 0 });
     },
-    PATIENCE + countRounds(1, 4).most * 5000,
+    PATIENCE + ROUNDS.most * 5000,
   );
 
   test.each([

@@ -12,6 +12,8 @@ import { chance, countRounds, report } from "./rounds.ts";
 
 setDefaultTimeout(PATIENCE);
 
+const ROUNDS = countRounds(1, 6);
+
 const SETTINGS = { PODKEEP_DELETION_PAUSE: "20ms", PODKEEP_DELETION_POLL: "1s" };
 
 /** What happens to the files while the server runs. It is killed afterwards. @returns what the admin does then */
@@ -76,7 +78,6 @@ const LOSSES: [what: string, lose: Loss][] = [
 test.each(LOSSES)(
   "no acknowledged write is lost if the file is %s",
   async (what, lose) => {
-    const rounds = countRounds(1, 6);
     const podkeep = install();
     const token = await podkeep.user("ann");
     const kinds = ["AntennaPod", "Nextcloud", "gPodder"] as const;
@@ -88,7 +89,7 @@ test.each(LOSSES)(
     );
     const apps = [0, 1, 2].map((index) => createClient(token, `client${index}`, chance(SEED + 9 + index)));
     const clients = [...apps, ...devices];
-    for (const round of rounds) {
+    for (const round of ROUNDS) {
       const server = await podkeep.serve(SETTINGS);
       const work = Promise.all(clients.map((client) => client.work(server)));
       await Bun.sleep(200 + chance(SEED + round).whole(300));
@@ -108,9 +109,9 @@ test.each(LOSSES)(
     const sum = (counts: number[]) => counts.reduce((total, one) => total + one, 0);
     const acknowledged = sum(clients.map((client) => client.acknowledged));
     const refused = sum(clients.map((client) => client.refused));
-    report(`file ${what}`, { rounds: rounds.done, acknowledged, "answered 503": refused, lost: 0 });
+    report(`file ${what}`, { rounds: ROUNDS.done, acknowledged, "answered 503": refused, lost: 0 });
   },
-  PATIENCE + countRounds(1, 6).most * 15_000,
+  PATIENCE + ROUNDS.most * 15_000,
 );
 
 /** Waits until the server has noticed, and has moved its log into the file that it opened. */

@@ -18,3 +18,8 @@ test.each([
   expect(seen).toEqual([...Array(count).keys()]);
   expect(rounds.done).toBe(count);
 });
+
+test("every test that shares its rounds has all of them", () => {
+  const rounds = countRounds(2, 9, { long: true, asked: 0, seconds: Infinity });
+  for (let n = 0; n < 2; n++) expect([[...rounds].length, rounds.done]).toEqual([9, 9]);
+});

@@ -12,7 +12,7 @@ const ENV = {
   seconds: Number(process.env["PODKEEP_FAULT_SECONDS"] || Infinity),
 };
 
-/** The rounds of a test, to iterate over. */
+/** The rounds of a test, to iterate over; several tests of a file can, one after the other. */
 export interface Rounds extends Iterable<number> {
   most: number;
   done: number;
@@ -26,6 +26,7 @@ export function countRounds(few: number, many: number, { long, asked, seconds } 
     done: 0,
     *[Symbol.iterator]() {
       const end = performance.now() + seconds * 1000;
+      this.done = 0;
       while (this.done < most && (this.done < few || performance.now() < end)) yield this.done++;
     },
   };
