@@ -1,4 +1,5 @@
 // The engine for several servers: one PostgreSQL database, plain transactions, the user's row as the lock.
+import type { SQL } from "bun";
 import { inDoubt, isRefusal, unavailableNow } from "../../errors.ts";
 import type { Metrics } from "../../metrics.ts";
 import { Slots } from "../../slots.ts";
@@ -25,8 +26,7 @@ interface PostgresOptions extends UpgradeOptions {
 
 /** Connects to the database and migrates it. @throws DomainError as `upgradeDatabase` does */
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
-  await upgradeDatabase(options);
-  return new PostgresDatabase(options);
+  return new PostgresDatabase(options, await upgradeDatabase(options));
 }
 
 type Work<T> = (tx: Tx) => Promise<T>;
@@ -42,8 +42,11 @@ class PostgresDatabase implements Database {
   /** Whether a statement failed because another program migrated the database to a newer schema. */
   #isBehind = false;
 
-  constructor(private readonly options: PostgresOptions) {
-    this.#pool = new Pool(options);
+  constructor(
+    private readonly options: PostgresOptions,
+    connection: SQL,
+  ) {
+    this.#pool = new Pool(options, connection);
   }
 
   read<T>(work: Work<T>, isCurrent?: (tx: Tx, result: T) => Promise<boolean>): Promise<T> {

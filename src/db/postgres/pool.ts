@@ -63,7 +63,6 @@ type Statement = Pick<CompiledQuery, "sql" | "parameters">;
 class Connection {
   /** How the transaction began that has it; null if none has. */
   taken: Begin | null = null;
-  readonly #sql: SQL;
   #waiting = 0;
   #silence: ReturnType<typeof setTimeout> | undefined;
   #dead = false;
@@ -73,12 +72,11 @@ class Connection {
    * @param onReadOnly called if it leads to a server that takes no changes
    */
   constructor(
+    private readonly sql: SQL,
     private readonly options: PoolOptions,
     private readonly onEnd: () => void,
     private readonly onReadOnly: () => void,
-  ) {
-    this.#sql = connect(options, options.timeout);
-  }
+  ) {}
 
   /** Statements without a response. */
   get waiting(): number {
@@ -86,19 +84,19 @@ class Connection {
   }
 
   /** Runs a statement after those that were sent before. @param limit milliseconds, if they are fewer than a statement has */
-  run({ sql, parameters }: Statement, on: SQL = this.#sql, limit?: number): Promise<Row[]> {
+  run({ sql, parameters }: Statement, on: SQL = this.sql, limit?: number): Promise<Row[]> {
     return this.#watch(async () => Array.from(await on.unsafe<Row[]>(sql, [...parameters]), readBigints), limit);
   }
 
   /** Takes the connection itself, which is lost if it closes. Bun closes one that is released inside a transaction. */
   reserve(limit: number): Promise<ReservedSQL> {
-    return this.#watch(() => this.#sql.reserve(), limit);
+    return this.#watch(() => this.sql.reserve(), limit);
   }
 
   /** @param now true to fail running statements instead of waiting for them */
   close(now = false): Promise<void> {
     clearTimeout(this.#silence);
-    return this.#sql.close(now ? { timeout: 0 } : {});
+    return this.sql.close(now ? { timeout: 0 } : {});
   }
 
   async #watch<T>(act: () => Promise<T>, limit = this.options.timeout): Promise<T> {
@@ -150,7 +148,13 @@ export class Pool {
   /** When all connections were replaced. */
   #renewed = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly options: PoolOptions) {}
+  /** @param first a connection with the pool's limits, which it closes with the others */
+  constructor(
+    private readonly options: PoolOptions,
+    first: SQL,
+  ) {
+    this.#add(first);
+  }
 
   /**
    * Runs a statement outside transactions.
@@ -193,11 +197,15 @@ export class Pool {
     let best: Connection | null = null;
     for (const one of this.#connections) if (!one.taken && (!best || one.waiting < best.waiting)) best = one;
     if (best?.waiting === 0 || this.#connections.size >= this.options.size) return best;
+    return this.#add(connect(this.options, this.options.timeout));
+  }
+
+  #add(sql: SQL): Connection {
     const onEnd = () => {
       this.#connections.delete(added);
       this.#serveWaiters();
     };
-    const added: Connection = new Connection(this.options, onEnd, () => this.#renew());
+    const added: Connection = new Connection(sql, this.options, onEnd, () => this.#renew());
     this.#connections.add(added);
     return added;
   }

@@ -37,18 +37,18 @@ export interface UpgradeOptions extends PoolOptions, MigrationReport {
 
 /**
  * Brings the database to this program's schema.
+ * @returns the connection by which it looked, for a pool: opening one takes longer than most requests
  * @throws DomainError "unavailable" if it can't be reached; "config" if it refuses the login, is not ours, or is from
  * a newer program
  */
-export async function upgradeDatabase(options: UpgradeOptions): Promise<void> {
-  // Without statement timeout, because another process may be migrating.
-  const first = connect(options, 0);
+export async function upgradeDatabase(options: UpgradeOptions): Promise<SQL> {
+  const first = connect(options, options.timeout);
   try {
     await prepare(first, options);
+    return first;
   } catch (error) {
-    throw refusal(error, options.url);
-  } finally {
     await first.close();
+    throw refusal(error, options.url);
   }
 }
 
@@ -121,7 +121,7 @@ class MigrationDialect extends PostgresJSDialect {
 
 const pass = async () => {};
 
-// The database may have its own limits. transaction_timeout is only known to PostgreSQL 17 and later.
+// The connection has limits, and the database may have others. transaction_timeout is only known to PostgreSQL 17 and later.
 const WITHOUT_LIMITS = `select set_config(name, '0', true) from pg_settings where name in
   ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
 

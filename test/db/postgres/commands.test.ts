@@ -7,13 +7,16 @@ import { openApp } from "../../../src/app.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { readConfig } from "../../../src/config/settings.ts";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
+import { openDatabase } from "../../../src/db/open.ts";
 import { MIGRATION_LOCK } from "../../../src/db/postgres/upgrade.ts";
+import { writeNothing } from "../../../src/db/statement.ts";
 import { compareClocks } from "../../../src/doctor/clock.ts";
 import { createUser, listUsers } from "../../../src/services/accounts/users.ts";
 import { databaseFile, sharedPostgres } from "../../support/database.ts";
 import { addFeeds } from "../../support/feeds.ts";
 import { PATIENCE, until } from "../../support/patience.ts";
 import { PROGRAM } from "../../support/program.ts";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -52,18 +55,32 @@ test("with PODKEEP_MIGRATE=command, serve refuses an empty database and migrate 
   await (await openApp(config)).close();
 });
 
+test("a command that migrates and writes opens one connection, with the limits of all", async () => {
+  const proxy = await startTcpProxy((await sharedPostgres()).port);
+  const url = new URL(await newDatabase());
+  url.port = String(proxy.port);
+  const options = { busy_timeout: 0, database_pool: 10, database_timeout: 7000, backup_dir: null } as const;
+  const database = await openDatabase({ url: url.href }, { ...options, use: "command", migrate: "start" });
+  await database.write((tx) => writeNothing(tx, {}));
+  const [limit] = await database.read((tx) => tx.execute({ sql: "show statement_timeout", parameters: [] }));
+  expect(limit).toEqual({ statement_timeout: "7s" });
+  await database.close();
+  expect(proxy.accepted).toBe(1);
+  proxy.close();
+});
+
 const WAITING = "select 1 from pg_locks where locktype = 'advisory' and not granted";
 
-test("a migration waits for another server's, with any time limits of the database", async () => {
+test("a migration waits for another server's, with any time limits of the database and its own", async () => {
   const url = await newDatabase();
   const other = (await sharedPostgres()).connect(url.split("/").at(-1));
   const limits = await other.unsafe(`select format('alter database %I set %s = 500', current_database(), name) as set
     from pg_settings where name in ('lock_timeout', 'transaction_timeout')`);
   for (const { set } of limits) await other.unsafe(set);
   await other.unsafe(`select pg_advisory_lock(${MIGRATION_LOCK})`);
-  const migrated = podkeep(["migrate"], { PODKEEP_DATABASE_URL: url });
+  const migrated = podkeep(["migrate"], { PODKEEP_DATABASE_URL: url, PODKEEP_DATABASE_TIMEOUT: "1s" });
   await until(async () => (await other.unsafe(WAITING)).length > 0);
-  await Bun.sleep(1000);
+  await Bun.sleep(1500);
   await other.unsafe(`select pg_advisory_unlock(${MIGRATION_LOCK})`);
   await other.close();
   expect(await migrated).toMatchObject({ code: 0, err: "" });
