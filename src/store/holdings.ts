@@ -79,7 +79,8 @@ const copyPart = statement((db, p: Copy) =>
     ),
 );
 
-const findEndOfPart = statement((db, p: OfClient & { after: string }) =>
+/** The last of a part, in the order of their feeds; none if less is left. */
+export const findEndOfPart = statement((db, p: OfClient & { after: string }) =>
   db
     .selectFrom("holdings")
     .select("feed")
@@ -100,10 +101,7 @@ export async function copyHoldings(tx: Tx, { user_id, from, to }: Omit<Copy, "af
   }
 }
 
-export const deleteHoldings = bulkStatement((db, p: OfClient, rows: { feed: string }[]) =>
-  db
-    .deleteFrom("holdings")
-    .where("user_id", "=", p.user_id)
-    .where("client", "=", p.client)
-    .where("feed", "in", columnOf(rows, "feed")),
+/** Deletes those up to one, in the order of their feeds. */
+export const deleteHoldingsUpTo = statement((db, p: OfClient & { last: string }) =>
+  db.deleteFrom("holdings").where("user_id", "=", p.user_id).where("client", "=", p.client).where("feed", "<=", p.last),
 );

@@ -42,7 +42,8 @@ import { findFeeds, listLeft, listLeftFeedsOf } from "../../src/store/feeds.ts";
 import { findGuids, listRetiredGuidsOf } from "../../src/store/guids.ts";
 import { HISTORY_END, listHistory } from "../../src/store/history.ts";
 import {
-  deleteHoldings,
+  deleteHoldingsUpTo,
+  findEndOfPart,
   findHoldings,
   listHoldings,
   listHoldingsAfter,
@@ -301,6 +302,7 @@ const bulk =
     run(tx, { user_id }, many(row));
 const span = () => ({ user_id, start: EPISODES - 10, end: EPISODES, client: 1, limit: 500 });
 
+const ofClient = () => ({ user_id, client: "client0" });
 const piece = { from: 1000, from_id: 0, to: 2000, to_id: 0 };
 const place = () => ({ user_id, begun_at: PLAYS, id: PLAYS });
 
@@ -328,32 +330,24 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
   ["actions that were done", "action_id", bulk(findActions, (n) => ({ action_id: `action${n}` }))],
   ["actions that were done long ago", "action_id", bulk(deleteActions, (n) => ({ action_id: `action${n}` }))],
   [
-    "a part of what is forgotten",
-    "client",
-    (tx) => listHoldingsAfter(tx, { user_id, client: "client0", after: "", limit: 10 }),
-  ],
-  [
-    "what is forgotten",
+    "a page of what a client holds",
     "feed",
-    (tx) =>
-      deleteHoldings(
-        tx,
-        { user_id, client: "client0" },
-        many((n) => ({ feed: `feed${n}` })),
-      ),
+    (tx) => listHoldingsAfter(tx, { ...ofClient(), after: "feed3", limit: 10 }),
   ],
+  ["the end of a part of what is forgotten", "client", (tx) => findEndOfPart(tx, { ...ofClient(), after: "" })],
+  ["a part of what is forgotten", "feed", (tx) => deleteHoldingsUpTo(tx, { ...ofClient(), last: "feed3" })],
   ["a login", "token_hash", (tx) => findLoginToken(tx, { token_hash: "hash7" })],
   ["the tokens of a login", "family", (tx) => listFamily(tx, { user_id, family: "family7" })],
   ["URLs that were left", "left_at", (tx) => listLeft(tx, { user_id, start: 1 })],
-  ["whether there is news", "changed_at", (tx) => findNews(tx, { user_id, client: "client0", start: 1e15 })],
-  ["feeds to resend", "resend_at", (tx) => listToResend(tx, { user_id, client: "client0", start: 1 })],
+  ["whether there is news", "changed_at", (tx) => findNews(tx, { ...ofClient(), start: 1e15 })],
+  ["feeds to resend", "resend_at", (tx) => listToResend(tx, { ...ofClient(), start: 1 })],
   [
     "what a client said",
     "feed",
     (tx) =>
       findHoldings(
         tx,
-        { user_id, client: "client0" },
+        ofClient(),
         many((n) => ({ feed: `feed${n}` })),
       ),
   ],
@@ -466,7 +460,7 @@ const IN_ORDER: [what: string, run: Run][] = [
   ["the change feed", (tx) => listChanged(tx, { user_id, from: 0, limit: 500 })],
   ["all changed subscriptions", (tx) => listChangedAfter(tx, { user_id, start: 0 })],
   ["the entities of the draft", (tx) => listSubscriptionsAfter(tx, { user_id, after: 0, all: 1, limit: 30 })],
-  ["what a client holds", (tx) => listHoldings(tx, { user_id, client: "client0" })],
+  ["what a client holds", (tx) => listHoldings(tx, ofClient())],
   ["whether anything ever arrived", (tx) => anyArrived(tx, { ...span(), start: 0, end: 1e15 })],
   ["all that arrived", (tx) => listArrived(tx, { ...span(), start: 0, end: 1e15 })],
   ["where the last part of the actions begins", (tx) => findArrival(tx, { user_id, to: 1e15, skip: 999 })],

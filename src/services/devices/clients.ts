@@ -9,8 +9,7 @@ import {
   listUnseenClients,
   takeDevices,
 } from "../../store/clients.ts";
-import { copyHoldings, deleteHoldings, listHoldingsAfter } from "../../store/holdings.ts";
-import { PART } from "../../store/rows.ts";
+import { copyHoldings, deleteHoldingsUpTo, findEndOfPart, listHoldingsAfter } from "../../store/holdings.ts";
 import { listUserTokens } from "../../store/tokens.ts";
 import { lockUser } from "../../store/users.ts";
 import { isLive } from "../accounts/tokens.ts";
@@ -78,9 +77,11 @@ export async function introduceClient(
 
 /** Deletes a part of what a client holds, or the client with the last part. @returns how many clients; null if more is left */
 async function deletePart(tx: Tx, user_id: number, { id }: Pick<Client, "id">): Promise<number | null> {
-  const part = await listHoldingsAfter(tx, { user_id, client: id, after: "", limit: PART });
-  await deleteHoldings(tx, { user_id, client: id }, part);
-  return part.length < PART ? (await deleteClients(tx, { user_id }, [{ id }])).length : null;
+  const of = { user_id, client: id };
+  const [end] = await findEndOfPart(tx, { ...of, after: "" });
+  if (!end) return (await deleteClients(tx, { user_id }, [{ id }])).length;
+  await deleteHoldingsUpTo(tx, { ...of, last: end.feed });
+  return null;
 }
 
 /** Clients of the same app on the same device, the one that synced last first; none if nothing names both. */
