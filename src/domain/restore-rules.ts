@@ -61,7 +61,8 @@ export function restoreList(set: WorkingSet, wanted: Wanted[], exact: boolean): 
   };
   const split = gone.filter((one) => {
     const owner = ownerOf(one.feed);
-    if (!owner || kept.has(owner)) return true;
+    // One that can't go back to its own feed URL stays there as this one.
+    if (!owner || kept.get(owner)?.feed) return true;
     kept.set(owner, one);
     return false;
   });

@@ -247,6 +247,22 @@ describe("restoring a list", () => {
     expect(await subscribed()).toEqual([old("a"), "https://d.example/feed", "https://moved.example/feed"]);
   });
 
+  test("leaves one podcast at the URL of a merged one that another has now, whose own is refused", async () => {
+    await user.add(A, ONE);
+    await user.add(B, TWO);
+    await user.add(C, THREE);
+    for (const table of ["subscriptions", "history"]) {
+      await server.sql(`update ${table} set feed_url = 'https://b..example/feed' where feed_url = '${B}'`);
+    }
+    const before = server.clock.now();
+    later();
+    await patch(ONE, { new_guid: THREE });
+    await patch(TWO, { new_feed_url: A });
+    later();
+    await restore(before, { exact: true });
+    expect(await subscribed()).toEqual([A, C]);
+  });
+
   test("can itself be undone", async () => {
     await user.add(A);
     const first = server.clock.now();
