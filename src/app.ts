@@ -2,9 +2,9 @@
 import { dirname } from "node:path";
 import { type Clock, type Ids, systemClock, systemIds } from "./clock.ts";
 import type { Config } from "./config/settings.ts";
+import type { DatabaseUse } from "./db/database.ts";
 import { type Migrating, SCHEMA_VERSION } from "./db/migrations/migrate.ts";
 import { openDatabase } from "./db/open.ts";
-import type { DirectoryUse } from "./db/sqlite/directory-lock.ts";
 import { describeDangling } from "./db/sqlite/file.ts";
 import { findNetwork } from "./db/sqlite/file-system.ts";
 import { refuseLost, requireBackups } from "./db/sqlite/lost.ts";
@@ -38,8 +38,8 @@ interface AppOptions {
   hashing?: HashCost | undefined;
   /** Fewer episodes than a change of them usually leaves to the worker, and than that moves at a time. */
   episodeMoving?: Partial<Omit<EpisodeMoving, "wake">> | undefined;
-  /** How the data directory is used; a command by default. */
-  use?: DirectoryUse;
+  /** What opens it; a command by default. */
+  use?: DatabaseUse;
   /** Instead of what the setting says. */
   migrate?: Migrating;
 }

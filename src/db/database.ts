@@ -1,6 +1,9 @@
 // The interface of both engines. Code outside db/ knows a database by it only.
 import type { Tx } from "./statement.ts";
 
+/** What opens a database: many commands and one server can use a file, and many servers PostgreSQL. */
+export type DatabaseUse = "command" | "server";
+
 /** Figures for the metrics and the doctor. */
 export interface DatabaseStatus {
   /** Write transactions in the queue. */

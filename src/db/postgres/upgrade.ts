@@ -4,6 +4,7 @@ import type { SQL } from "bun";
 import { Kysely, sql } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
 import { codeOf, DomainError, messageOf, reasonOf } from "../../errors.ts";
+import type { DatabaseUse } from "../database.ts";
 import type { Dialect } from "../migrations/dialect.ts";
 import {
   MIGRATION_TABLE,
@@ -31,13 +32,15 @@ const ATTEMPTS = 5;
 
 export interface UpgradeOptions extends PoolOptions, MigrationReport {
   migrate: Migrating;
+  use: DatabaseUse;
   /** Whether it is opened to be filled by a copy. */
   copying?: boolean;
 }
 
 /**
  * Brings the database to this program's schema.
- * @returns the connection by which it looked, for a pool: opening one takes longer than most requests
+ * @returns a connection for a pool; for a command the one by which it looked, because opening one takes longer than most
+ * statements
  * @throws DomainError "unavailable" if it can't be reached; "config" if it refuses the login, is not ours, or is from
  * a newer program
  */
@@ -45,11 +48,14 @@ export async function upgradeDatabase(options: UpgradeOptions): Promise<SQL> {
   const first = connect(options, options.timeout);
   try {
     await prepare(first, options);
-    return first;
   } catch (error) {
     await first.close();
     throw refusal(error, options.url);
   }
+  if (options.use !== "server") return first;
+  // At its first statement the next one shows whether a pooler in between mixes up those of several, as a server has.
+  await first.close();
+  return connect(options, options.timeout);
 }
 
 async function prepare(connection: SQL, options: UpgradeOptions): Promise<void> {

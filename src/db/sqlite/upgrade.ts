@@ -4,6 +4,7 @@ import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Kysely, SqliteDialect, type SqliteStatement } from "kysely";
 import { DomainError, isDiskFull, reasonOf } from "../../errors.ts";
+import type { DatabaseUse } from "../database.ts";
 import {
   type Migrating,
   type MigrationReport,
@@ -13,7 +14,7 @@ import {
 } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
 import { copyDatabase, describeRefusal } from "./backup.ts";
-import { type DirectoryUse, lockDirectory } from "./directory-lock.ts";
+import { lockDirectory } from "./directory-lock.ts";
 import { requireResponse } from "./directory-response.ts";
 import { APPLICATION_ID, appliedMigrations, DIALECT, firstValue, isOurs, refuseDamaged, sizeOf } from "./file.ts";
 import { shrinkPages } from "./page-size.ts";
@@ -24,7 +25,7 @@ export interface UpgradeOptions extends MigrationReport {
   /** Milliseconds to wait for another process that writes. */
   busy_timeout: number;
   migrate: Migrating;
-  use: DirectoryUse;
+  use: DatabaseUse;
   /** Directory of the backup that is made before a migration; null to make none. */
   backup_dir: string | null;
   /** Whether it is opened to be filled by a copy, which may have been interrupted before. */
@@ -122,7 +123,7 @@ async function backUpBefore(file: string, backup_dir: string): Promise<string> {
 }
 
 /** After that of a server, systemd doesn't try again: each time, the backup would be written before the disk is full. */
-function noRoom(file: string, use: DirectoryUse, error: unknown): DomainError {
+function noRoom(file: string, use: DatabaseUse, error: unknown): DomainError {
   const what = error instanceof DomainError ? error.message : `${file} can't be migrated: ${reasonOf(error)}`;
   const [code, again] = use === "server" ? (["config", "start"] as const) : (["unavailable", "try"] as const);
   return new DomainError(code, `${what}. Free some space, and ${again} again`, { cause: error });

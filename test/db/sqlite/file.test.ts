@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrateDatabase, openApp } from "../../../src/app.ts";
 import { readConfig } from "../../../src/config/settings.ts";
+import type { DatabaseUse } from "../../../src/db/database.ts";
 import { SCHEMA_VERSION } from "../../../src/db/migrations/migrate.ts";
-import type { DirectoryUse } from "../../../src/db/sqlite/directory-lock.ts";
 import { createUser, listUsers } from "../../../src/services/accounts/users.ts";
 import { anyUser } from "../../../src/store/users.ts";
 import { addFeeds } from "../../support/feeds.ts";
@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const configOf = (data_dir = folder) => readConfig({ data_dir }, {}).config;
-const open = (data_dir = folder, use: DirectoryUse = "command") => openApp(configOf(data_dir), { use });
+const open = (data_dir = folder, use: DatabaseUse = "command") => openApp(configOf(data_dir), { use });
 const contents = () => Bun.SHA256.hash(readFileSync(file), "hex");
 
 /** A database with 500 subscriptions, on which `change` was run. */
