@@ -3,6 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Place } from "../config/service.ts";
 import type { Config } from "../config/settings.ts";
+import { wordOf } from "../systemd/path-list.ts";
 import { readServiceStatus } from "../systemd/status.ts";
 import { DATA_DIRECTORY } from "../systemd/unit.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
@@ -28,7 +29,7 @@ export function checkService({ data_dir, backup_dir }: Config, place: Place): Fi
   const mayWrite = (directory: string) => isOwn || [DATA_DIRECTORY, ...writable].some((one) => isIn(directory, one));
   const [data, backups] = [resolve(data_dir), resolve(backup_dir)];
   const allow = (directory: string) =>
-    `${control} edit podkeep: under [Service], ReadWritePaths=-${mountPointOf(directory) ?? directory} (podkeep help install)`;
+    `${control} edit podkeep: under [Service], ReadWritePaths=${wordOf(`-${mountPointOf(directory) ?? directory}`)} (podkeep help install)`;
   if (!mayWrite(data)) {
     findings.push(problem(ABOUT, `systemd keeps it from writing its data to ${data}`, allow(data)));
   } else if (!mayWrite(backups)) {

@@ -2,6 +2,7 @@
 import { type Place, UNIT } from "../config/service.ts";
 import { DomainError } from "../errors.ts";
 import { requireSystemd } from "./install.ts";
+import { readPathList } from "./path-list.ts";
 
 interface ServiceStatus {
   state: string;
@@ -48,10 +49,6 @@ export function readServiceStatus({ systemctl, isOwn }: Place): ServiceStatus {
     since: of("ActiveEnterTimestamp"),
     exit_code: Number(of("ExecMainStatus")),
     at_boot: of("UnitFileState"),
-    // systemd.exec(5): "-" and "+" before a path are not part of it.
-    writable: of("ReadWritePaths")
-      .split(" ")
-      .filter(Boolean)
-      .map((path) => path.replace(/^[-+]+/, "")),
+    writable: readPathList(of("ReadWritePaths")),
   };
 }

@@ -1,5 +1,6 @@
 // The systemd unit that runs the server, for the whole machine or for one account.
 import type { Place } from "../config/service.ts";
+import { escapePercent, quotePath } from "./path-list.ts";
 
 /** The account of the system service. */
 export const ACCOUNT = "podkeep";
@@ -79,8 +80,3 @@ ${isOwn ? "" : `${SYSTEM}\n`}${HARDENING}
 WantedBy=${isOwn ? "default.target" : "multi-user.target"}
 `;
 }
-
-const escapePercent = (text: string) => text.replaceAll("%", "%%");
-
-/** A path as the first word of ExecStart (systemd.syntax(7)). */
-const quotePath = (path: string) => `"${escapePercent(path).replace(/["\\]/g, "\\$&")}"`;
