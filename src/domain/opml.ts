@@ -95,8 +95,11 @@ function createReader(text: string) {
   let attributesLeft = MOST_ATTRIBUTES;
   const parser = new Parser(
     {
-      onopentag(name, attributes) {
+      // Before its attributes: a database has what looks like an element with hundreds of them.
+      onopentagname(name) {
         if (elements === 0 && name !== "opml") throw new NotOpmlError();
+      },
+      onopentag(name, attributes) {
         if (++depth > DEEPEST) throw new OpmlError(`The file has more than ${DEEPEST} elements within one another`);
         if (++elements > MOST_ELEMENTS) throw new OpmlError(`The file has more than ${MOST_ELEMENTS} elements`);
         attributesLeft = MOST_ATTRIBUTES;

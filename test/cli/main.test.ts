@@ -186,6 +186,8 @@ test.each([
   ["HTML", "<html></html>"],
   ["JSON", '{"subscriptions": []}'],
   ["binary", "\u0000\u0001\ufffd"],
+  // Such as `length(guid) <= 45` in the schema of a database, and all that follows.
+  ["a database", `SQLite format 3\u0000 n<b ${Array.from({ length: 200 }, (_, at) => `c${at}`).join(" ")}>`],
 ])("a file of %s is refused because it is not OPML", async (_kind, text) => {
   await program.run(["user", "create", "alice"]);
   expect(await program.run(["opml", "import", "alice", "-", "--json"], text)).toMatchObject({
