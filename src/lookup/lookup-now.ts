@@ -47,7 +47,8 @@ async function findSubscribed({ database }: App, { user_id }: Actor, { hash }: F
     const [known] = await findFeeds(tx, { user_id }, [{ feed: hash }]);
     const rows = known ? await findSubscriptions(tx, { user_id }, [{ id: known.subscription }]) : [];
     const found = rows.find(isSubscribed);
-    if (!found) throw new DomainError("not_found", "The user is not subscribed to this feed");
+    if (!found)
+      throw new DomainError("not_found", "The user is not subscribed to this feed: podkeep feed list shows the feeds");
     return found;
   });
 }

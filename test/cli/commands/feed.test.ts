@@ -73,7 +73,9 @@ test("a wrong URL, a feed without a subscription and an unknown user are errors"
   expect(await run("feed lookup alice", "example.org")).toMatchObject({ code: 2 });
   expect(await run("feed lookup alice", url())).toMatchObject({ code: 4 });
   expect(await run("feed lookup bob", url())).toMatchObject({ code: 4 });
-  expect((await run("feed lookup alice", url())).err).not.toContain("s3cret");
+  const { err } = await run("feed lookup alice", url());
+  expect(err).toContain("not subscribed to this feed: podkeep feed list shows the feeds");
+  expect(err).not.toContain("s3cret");
 });
 
 test("two podcasts with one guid are listed as such", async () => {
