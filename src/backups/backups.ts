@@ -75,15 +75,17 @@ function nextName({ backup_dir }: Config, clock: Clock): string {
   return nameAt(time);
 }
 
-/** The backup directory, for commands. @throws DomainError "config" on PostgreSQL, "unavailable" */
+/** The backup directory, for commands. @throws DomainError "config" on PostgreSQL, "not_found", "unavailable" */
 async function requireDirectory(config: Config): Promise<string> {
   requireFile(config);
   await requireResponse(config.backup_dir);
+  // The one in the data directory is made with the first backup.
+  if (dirname(resolve(config.backup_dir)) !== resolve(config.data_dir)) refuseMissing(config.backup_dir);
   requireRights(config.backup_dir);
   return config.backup_dir;
 }
 
-/** Lists the backups in the backup directory, as `listDated` does. @throws DomainError "config" on PostgreSQL, "unavailable" */
+/** Lists the backups in the backup directory, as `listDated` does. @throws DomainError as `requireDirectory` does */
 export async function listAllBackups(config: Config, clock: Clock): Promise<DatedBackup[]> {
   return listDated(await requireDirectory(config), clock.now());
 }
@@ -147,7 +149,7 @@ export function readBackup(file: string): Backup {
 /**
  * Removes all but the newest `keep` backups from the backup directory; the newest with users stays in any case.
  * Returns the removed names.
- * @throws DomainError "config" if the data is on PostgreSQL, "unavailable" if the directory can't be read
+ * @throws DomainError as `requireDirectory` does
  */
 export async function pruneBackups(config: Config, clock: Clock, keep: number): Promise<string[]> {
   const directory = await requireDirectory(config);

@@ -1,7 +1,7 @@
 // Copies of the database file: complete before they get their name, checked before they are used.
 import { constants, Database as Sqlite } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { codeOf, DomainError, isDiskFull, reasonOf } from "../../errors.ts";
 import { pendingMigrations, SCHEMA_VERSION } from "../migrations/migrate.ts";
@@ -77,6 +77,9 @@ export function copyDatabase(file: string, to: string, partial = ownPartial(to))
 }
 
 function refuseExisting(to: string): void {
+  if (statSync(to, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new DomainError("conflict", `${to} is a directory: name a file in it (example: ${join(to, "podkeep.db")})`);
+  }
   if (existsSync(to)) throw new DomainError("conflict", `${to} exists already: choose another name`);
   const target = linkTarget(to);
   if (target !== null) throw new DomainError("conflict", `${to} is a symbolic link to ${target}, which does not exist`);

@@ -82,6 +82,27 @@ test("the list of backups has the size of a large one in a unit in which people 
   expect((await backup("list")).out).toContain(`\t65 GB\t${file}`);
 });
 
+test("a backup directory whose disk is not mounted is an error, not a directory without backups", async () => {
+  const gone = join(folder, "not mounted", "podkeep");
+  const ran = [await backup("list", "--backup-dir", gone), await backup("prune", "--backup-dir", gone, "--yes")];
+  for (const { code, err } of ran) {
+    expect({ code, err }).toEqual({
+      code: 4,
+      err: `error: There is no directory ${gone}: mount its disk, or create it\n`,
+    });
+  }
+});
+
+test("who names a directory for a backup is told to name a file in it", async () => {
+  const usb = join(folder, "a stick");
+  mkdirSync(usb);
+  expect(await backup("create", usb)).toMatchObject({
+    code: 1,
+    err: `error: ${usb} is a directory: name a file in it (example: ${join(usb, "podkeep.db")})\n`,
+  });
+  expect(readdirSync(usb)).toEqual([]);
+});
+
 test("of backups that are made at once under one name, one is kept, and the others are refused", async () => {
   mkdirSync(join(folder, "usb"));
   const same = join(folder, "usb", "same.db");
