@@ -58,7 +58,8 @@ export function readServer(text: string): URL {
   if (url.username || url.password) {
     throw new DomainError("invalid", "Leave user and password out of the URL: give --user, and type the password");
   }
-  return new URL(url.pathname.replace(/\/*$/, "/"), url.origin);
+  // Not resolved, which takes a path that begins with two slashes for a host.
+  return new URL(url.origin + url.pathname.replace(/\/*$/, "/"));
 }
 
 /** @param bearer whether the password is a token */

@@ -457,8 +457,11 @@ describe("a server that asks to wait", () => {
 
 test("a server's URL is read as people type it, and never with a password", () => {
   expect(readServer("gpodder.net").href).toBe("https://gpodder.net/");
+  expect(readServer("Http://gpodder.net").href).toBe("http://gpodder.net/");
   expect(readServer("https://cloud.example/nextcloud//").href).toBe("https://cloud.example/nextcloud/");
-  expect(() => readServer("https://ann:pw@gpodder.net")).toThrow("Leave user and password out");
+  expect(readServer("https://cloud.example//nextcloud?a#b").href).toBe("https://cloud.example//nextcloud/");
+  for (const account of ["ann:pw", "ann", ":pw"])
+    expect(() => readServer(`https://${account}@gpodder.net`)).toThrow("Leave user and password out");
   expect(() => readServer("file:///etc/passwd")).toThrow("--from needs the URL");
   expect(openRemote({ server: readServer("a.example:8042"), user: "ann", password: "x" }).host).toBe("a.example:8042");
 });
