@@ -35,7 +35,7 @@ export async function readActions(remote: Remote, pathOf: (since: number) => str
     // gpodder.net gives a thousand from the second of the last one on: if that has as many, the next second follows.
     const isStuck: boolean = data.timestamp === since && data.actions.length > 0 && (fresh.length > 0 || !isSkipped);
     // A server that gives a part goes on from its timestamp; one that gave all has no more.
-    if (!isStuck && (fresh.length === 0 || data.timestamp <= since)) return all;
+    if (!isStuck && fresh.length === 0) return all;
     since = isStuck ? since + 1 : data.timestamp;
     isSkipped = isStuck;
   }

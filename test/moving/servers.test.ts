@@ -74,9 +74,14 @@ const GPODDER_NET: Routes = {
 
 /** oPodSync takes nothing but its cookie after the login, and lists podcasts as objects with `feed`. */
 const withCookie = (route: Routes[string]) => (request: Request) =>
-  request.headers.get("Cookie") === "sessionid=x" ? route(request) : new Response("{}", { status: 401 });
+  request.headers.get("Cookie") === "sessionid=x; route=y" ? route(request) : new Response("{}", { status: 401 });
+const COOKIES: [string, string][] = [
+  ["Set-Cookie", "sessionid=x; path=/; HttpOnly"],
+  ["Set-Cookie", "route=y"],
+];
 const OPODSYNC: Routes = {
-  "/api/2/auth/ann/login.json": () => new Response("", { headers: { "Set-Cookie": "sessionid=x; path=/; HttpOnly" } }),
+  "/api/2/auth/ann/login.json": ({ method }) =>
+    method === "POST" ? new Response("", { headers: COOKIES }) : new Response("", { status: 405 }),
   "/api/2/devices/ann.json": withCookie(json(DEVICES)),
   "/subscriptions/ann.json": withCookie(
     json(LIST.map((feed) => ({ feed, title: null, url: "https://a.example/site" }))),
@@ -99,7 +104,7 @@ const UNKNOWN_TITLES: Routes = {
   "/subscriptions/ann.opml": () => new Response(OPML),
 };
 
-const BROKEN_LIST: Routes = { ...DEVICES_ONLY, "/subscriptions/ann.json": () => new Response("", { status: 500 }) };
+const BROKEN_LIST: Routes = { ...DEVICES_ONLY, "/subscriptions/ann.json": () => new Response("[]", { status: 500 }) };
 
 const PLACE = "/index.php/apps/gpoddersync";
 const nextcloud = (timestamp: string): Routes => ({
@@ -153,7 +158,7 @@ describe("each server's list and places are read", () => {
         ]),
         "/subscriptions/ann.json": json([...LIST.map((url) => ({ url, title: 5 })), { url: "" }]),
         "/subscriptions/ann.opml": () => new Response(OPML.slice(0, -5)),
-        "/api/2/episodes/ann.json": json({ actions: [...ACTIONS.actions, null], timestamp: null }),
+        "/api/2/episodes/ann.json": json({ actions: [...ACTIONS.actions, null], timestamp: "now" }),
       }),
     );
     expect(devices).toEqual([
@@ -339,9 +344,14 @@ describe("each server's list and places are read", () => {
     expect(await settle(read(url, "nextcloud"))).toThrow("the response is not what gPodder Sync has");
   });
 
-  test("a server that never ends to give the same is left", async () => {
-    let now = 0;
-    const same = () => Response.json({ actions: ACTIONS.actions, timestamp: ++now });
+  test.each([
+    ["with a later time", 1],
+    ["with the time that it was asked for", 0],
+  ])("a server that never ends to give the same %s is left", async (_, later) => {
+    const same = ({ url }: Request) => {
+      const since = Number(new URL(url).searchParams.get("since"));
+      return Response.json({ actions: ACTIONS.actions, timestamp: since + later });
+    };
     const { actions } = await read(serve({ ...GPODDER_NET, "/api/2/episodes/ann.json": same }));
     expect(actions).toHaveLength(1);
   });
@@ -377,9 +387,22 @@ describe("what fails is named, and nothing is sent elsewhere", () => {
     });
     const away = () => Response.redirect(`http://127.0.0.1:${other.port}/api`, 302);
     const routes = { ...GPODDER_NET, "/api/2/devices/ann.json": away };
-    expect(await fails(serve(routes))).toMatch(/redirects to http:\/\/127\.0\.0\.1:\d+\/api: give the URL/);
+    expect(await fails(serve(routes))).toMatch(
+      /^127\.0\.0\.1:\d+ redirects to http:\/\/127\.0\.0\.1:\d+\/api: give the URL/,
+    );
     expect(got).toBe(0);
     await other.stop(true);
+  });
+
+  test("a redirect to another path, with its whole URL", async () => {
+    const away = () => new Response("", { status: 302, headers: { Location: "/login" } });
+    const url = serve({ ...GPODDER_NET, "/api/2/devices/ann.json": away });
+    expect(await fails(url)).toContain(`redirects to ${url.origin}/login: give the URL`);
+  });
+
+  test("an error in place of the devices, whose podcasts would be missing", async () => {
+    const routes = { ...DEVICES_ONLY, "/api/2/devices/ann.json": () => new Response("", { status: 500 }) };
+    expect(await fails(serve(routes))).toMatch(/did not give devices: HTTP status 500/);
   });
 
   test.each<[string, () => Response, RegExp]>([
@@ -391,7 +414,7 @@ describe("what fails is named, and nothing is sent elsewhere", () => {
     ["a refusal", () => new Response("", { status: 403 }), /refused the user ann or the password \(HTTP status 403\)/],
     ["a page in place of JSON", () => new Response("<html>"), /did not give episode actions: the response is not/],
     ["JSON of another shape", () => Response.json([1, 2]), /did not give episode actions: the response is not/],
-    ["a response without end", () => new Response(endless()), /larger than 64 MB/],
+    ["a response without end", () => new Response(endless()), /^A response of .* is larger than 64 MB/],
   ])("%s", async (_, answer, message) => {
     expect(await fails(serve({ ...GPODDER_NET, "/api/2/episodes/ann.json": answer }), "gpodder")).toMatch(message);
   });
@@ -410,11 +433,13 @@ describe("what fails is named, and nothing is sent elsewhere", () => {
   }
 
   test("a link to the next page that leads elsewhere stays on the server", async () => {
-    const page = (request: Request) =>
-      Response.json({
+    const page = (request: Request) => {
+      if (request.headers.get("Authorization") !== "Bearer token") return new Response("{}", { status: 401 });
+      return Response.json({
         subscriptions: [{ feed_url: LIST[0], guid: crypto.randomUUID(), is_subscribed: true }],
         ...(!request.url.includes("page=2") && { next: "http://127.0.0.1:1/evil?page=2" }),
       });
+    };
     const url = serve({ "/subscriptions": page }, { basic: false });
     expect((await read(url, "openpodcast", "token")).feeds).toHaveLength(2);
     expect(asked).toEqual(["GET /subscriptions?per_page=500", "GET /subscriptions?page=2"]);
@@ -430,12 +455,17 @@ describe("a server that asks to wait", () => {
 
   test("is asked again then, so that one with a limit is read to the end", async () => {
     const answer = after([wait(429, "0"), wait(503, new Date().toUTCString())], json(ACTIONS));
-    const moving = await read(serve({ ...GPODDER_NET, [episodes]: answer }), "gpodder");
+    let free = 0;
+    const limited = () => {
+      if (free === 0) free = performance.now() + 500;
+      return performance.now() < free ? wait(429, "1") : answer();
+    };
+    const moving = await read(serve({ ...GPODDER_NET, [episodes]: limited }), "gpodder");
     expect(moving.actions).toMatchObject(EXPECTED);
   });
 
   test("for longer than a minute is not, and the error says when to try again", async () => {
-    const answer = after([wait(503, "3600")], json(ACTIONS));
+    const answer = after([wait(503, "3550")], json(ACTIONS));
     const reading = read(serve({ ...GPODDER_NET, [episodes]: answer }), "gpodder");
     expect(await settle(reading)).toThrow(
       /did not give episode actions: HTTP status 503\. Nothing is lost: try again in 60 minutes$/,
