@@ -1,9 +1,11 @@
 // Power cuts at any moment: acknowledged writes are on the disk, with any part of the unsynced sectors (P7).
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LARGE_LOG } from "../../src/db/sqlite/checkpoint.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { openProgram, PROGRAM } from "../support/program.ts";
 import { MEMORY } from "../support/scratch.ts";
 import { SEED } from "../support/seed.ts";
 import { install } from "../support/start-server.ts";
@@ -64,6 +66,33 @@ describe.skipIf(!CAN_TRACE)("a power cut", () => {
     expect(acknowledged.size).toBe(written);
     const syncs = effects.filter((effect) => effect.kind === "sync").length;
     report("power cut", { cuts, acknowledged: acknowledged.size, syncs, lost: 0 });
+  });
+
+  test("leaves a backup, under its name, once its command has ended", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "podkeep-backup-"));
+    const [calls, file] = [join(folder, "calls"), join(folder, "backup.db")];
+    const podkeep = openProgram([
+      "strace",
+      "-f",
+      "-y",
+      "-qq",
+      "-o",
+      calls,
+      "-e",
+      `trace=pwrite64,fsync,rename`,
+      ...PROGRAM,
+    ]);
+    await podkeep.run(["user", "create", "ann"]);
+    expect((await podkeep.run(["backup", "create", file])).code).toBe(0);
+    podkeep.close();
+    const done = readFileSync(calls, "utf8")
+      .split("\n")
+      .filter((line) => line.includes(folder))
+      .map((line) => `${/\w+(?=\()/.exec(line)} ${/<([^>]*)>/.exec(line)?.[1]?.replace(/\.\w+\.partial$/, "") ?? ""}`);
+    rmSync(folder, { recursive: true });
+    const steps = done.filter((step, index) => step !== done[index - 1]);
+    const end = [`pwrite64 ${file}`, `fsync ${file}`, "rename ", `fsync ${folder}`];
+    expect(steps.slice(-4)).toEqual(end);
   });
 });
 

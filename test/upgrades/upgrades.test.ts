@@ -427,9 +427,11 @@ describe("a database that needs a migration", () => {
   test("is migrated by the server, whose log says so before and after, with both versions and the backup", async () => {
     await placeRecorded("0007_feed_lookups");
     const { log, lines } = noteInfo();
+    const backup = join(podkeep.folder, "backups", `podkeep-before-${SCHEMA_VERSION}.db`);
+    // As a start leaves it that was killed.
+    await Bun.write(`${backup}.partial`, "the beginning of a backup");
     const app = await openApp(podkeep.app.config, { use: "server", log });
     await app.close();
-    const backup = join(podkeep.folder, "backups", `podkeep-before-${SCHEMA_VERSION}.db`);
     const versions = { from: "0007_feed_lookups", to: SCHEMA_VERSION };
     expect(lines).toEqual([
       [versions, "migrating the schema; a large database takes minutes"],

@@ -113,6 +113,22 @@ test("of backups that are made at once under one name, one is kept, and the othe
   expect(readdirSync(join(folder, "usb"))).toEqual(["same.db"]);
 });
 
+test("a backup does not replace a file that got its name while it was made", async () => {
+  mkdirSync(join(folder, "usb"));
+  const file = join(folder, "usb", "diary.db");
+  const other = new Database(join(folder, "podkeep.db"));
+  other.run("pragma locking_mode = exclusive");
+  other.run("begin exclusive");
+  const making = backup("create", file);
+  await until(() => readdirSync(join(folder, "usb")).length > 0);
+  writeFileSync(file, "dear diary");
+  other.run("commit");
+  other.close();
+  expect(await making).toMatchObject({ code: 1, err: expect.stringContaining(`${file} exists already`) });
+  expect(readdirSync(join(folder, "usb"))).toEqual(["diary.db"]);
+  expect(readFileSync(file, "utf8")).toBe("dear diary");
+});
+
 test("a backup waits for a command that locks the file while it ends", async () => {
   const other = new Database(join(folder, "podkeep.db"));
   other.run("pragma locking_mode = exclusive");
