@@ -97,6 +97,17 @@ describe("making a backup", () => {
     await podkeep.open();
   });
 
+  test("another program's database is not backed up, and the error names it", async () => {
+    await podkeep.app.close();
+    const [file, own] = ["podkeep.db", "own.db"].map(inDirectory) as [string, string];
+    renameSync(file, own);
+    change(file, "create table x (y)");
+    expect(await settle(backup())).toThrow(`${file} is not a podkeep database`);
+    rmSync(file);
+    renameSync(own, file);
+    await podkeep.open();
+  });
+
   test("pruning keeps the newest backups, even if the clock went back, and files with other names", async () => {
     const first = await backup();
     podkeep.clock.advance(1000);

@@ -38,6 +38,16 @@ test.skipIf(!CAN_MOUNT)("a backup on a disk that is mounted read-only is valid, 
   expect(await podkeep.run(["backup", "restore", backup, "--yes"])).toMatchObject({ code: 0, err: "" });
 });
 
+test.skipIf(!CAN_MOUNT)("a backup can't be made there, which can also be the doing of systemd", async () => {
+  remount(disk, "ro");
+  const reason =
+    "the file system is read-only, or systemd keeps the service from it (podkeep help install, ReadWritePaths)";
+  expect(await podkeep.run(["backup", "create", backup])).toMatchObject({
+    code: 1,
+    err: `error: ${backup} can't be written: ${reason}\n`,
+  });
+});
+
 test.skipIf(!CAN_MOUNT)("a backup that can't be read is not called invalid", async () => {
   await podkeep.run(["backup", "create", backup]);
   const nobody = openProgram([

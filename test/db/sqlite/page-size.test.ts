@@ -69,7 +69,7 @@ test("the backup before a migration takes no more room than the database", async
   expect(Bun.file(join(podkeep.app.config.backup_dir, backup)).size).toBeLessThanOrEqual(size);
 });
 
-test("a database that another program has open keeps its pages, and works", async () => {
+test("a database that another program has open keeps its pages, and works; its backups have small ones", async () => {
   const file = await placeOlder();
   const other = new Sqlite(file, { readwrite: true });
   other.run("pragma journal_mode = wal");
@@ -78,6 +78,7 @@ test("a database that another program has open keeps its pages, and works", asyn
     await podkeep.open();
     expect(await podkeep.sql("pragma page_size")).toEqual([{ page_size: 4096 }]);
     expect(await podkeep.sql("pragma journal_mode")).toEqual([{ journal_mode: "wal" }]);
+    expect(pageSizeOf((await createBackup(podkeep.app.config, podkeep.clock)).file)).toBe(1024);
   } finally {
     other.close();
   }
