@@ -78,6 +78,16 @@ test.skipIf(!CAN_MOUNT)("a full disk under the data is not taken for one under t
   expect([code, err]).toEqual([1, `error: ${join(data, "podkeep.db")}-shm can't be written: the disk is full\n`]);
 });
 
+test.skipIf(!CAN_MOUNT)("a backup on a full disk is not called invalid", async () => {
+  await podkeep.run(["backup", "create", backup]);
+  change(backup, "pragma journal_mode = wal");
+  fill(0);
+  expect(await podkeep.run(["backup", "verify", backup])).toMatchObject({
+    code: 1,
+    err: `error: ${backup} can't be checked: the disk is full\n`,
+  });
+});
+
 /**
  * Restores with more and more room until it succeeds, and expects that the data stays until then.
  * @param free KiB of the first attempt
