@@ -13,7 +13,9 @@ import { writeAntennaPod } from "../support/antennapod.ts";
 import { settle } from "../support/rejection.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "podkeep-databases-"));
-const MOST = 64 * 1024 * 1024;
+/** Bytes of a text file. */
+const MOST_TEXT = 64 * 1024 * 1024;
+const MOST = 2 * MOST_TEXT;
 
 async function make(
   name: string,
@@ -112,6 +114,17 @@ test("more podcasts than anybody has are refused", async () => {
       insert into Feeds (id, download_url) select x, 'https://a.example/' || x from n`);
   });
   expect(await settle(readMovingFile(new Blob([bytes]), { most: MOST }))).toThrow("more than 50000 podcasts");
+});
+
+test("more podcasts than a user can have here are refused, with how many that are", async () => {
+  const file = new Blob([await make("two.db", [FEED, { ...FEED, id: 2, url: "https://b.example/rss" }], [])]);
+  const limits = { feeds: 1, episodes: 1, devices: 1, bytes: MOST };
+  expect(await settle(readMovingFile(file, { most: MOST, limits }))).toThrow("more than 1 podcasts");
+});
+
+test("a text that is larger than an export of many years is refused before it is parsed", async () => {
+  const file = new Blob(["{", new Uint8Array(MOST_TEXT)]);
+  expect(await settle(readMovingFile(file, { most: MOST }))).toThrow("The file is larger than 64 MB");
 });
 
 test("all that moves in arrives, and more than a user can have here, or more text, is refused", async () => {
