@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import dashboard from "../../docs/operators/grafana.json";
 import { createMetricsEndpoint, type MetricsEndpoint } from "../../src/http/metrics.ts";
 import { silentLogger } from "../../src/log.ts";
+import { createLookupContext } from "../../src/lookup/context.ts";
 import { issueToken, revokeToken } from "../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../src/services/actor.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
@@ -123,7 +124,9 @@ test("feeds are counted by what their lookups found", async () => {
   for (const feed of ["a", "b", "c"]) await add(feed, "null", "null");
   for (const feed of ["d", "e"]) await add(feed, "1", "null");
   await add("f", "1", "1");
-  metrics.metrics.lookedUp("failed", 2);
+  const network = { resolve: async () => ["127.0.0.1"], interfaces: () => [] };
+  const { fetch } = createLookupContext(server.app, new AbortController().signal, network);
+  await fetch("https://private.example/", { etag: null, last_modified: null });
   expect(await samples()).toMatchObject({
     'podkeep_feeds{state="waiting"}': 3,
     'podkeep_feeds{state="read"}': 2,

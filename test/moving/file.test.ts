@@ -41,6 +41,7 @@ test("of AntennaPod's episodes, times are the later of two, and stretches are as
     { ...length, read: 0, played_duration: 900_000, position: 60_000 },
     { ...length, read: 1, position: 595_000 },
     { ...length, read: 1, duration: 0, position: 0 },
+    { ...length, read: 1, duration: 0, position: 60_000 },
   ];
   const bytes = await make(
     "places.db",
@@ -57,6 +58,7 @@ test("of AntennaPod's episodes, times are the later of two, and stretches are as
     [0, 60, 600, 1_000_000],
     [600, 600, 600, 1_000_000],
     [0, 0, 0, 1_000_000],
+    [60, 60, 0, 1_000_000],
   ]);
 });
 

@@ -366,6 +366,8 @@ describe("gPodder", () => {
     expect((await app("GET", "/subscriptions/ann.txt")).body).toBe(`${A}\n${B}\n`);
     const opml = await app("GET", "/subscriptions/ann.opml");
     expect(opml.headers.get("content-type")).toStartWith("text/x-opml");
+    expect(opml.body).toContain("<title>Podcasts of ann</title>");
+    expect(opml.body).toContain(`<dateCreated>${new Date(server.clock.now()).toUTCString()}</dateCreated>`);
     expect(opml.body).toContain(`xmlUrl="${A}"`);
     expect(await app("PUT", `${path}.txt`, `${B}\r\n`)).toMatchObject({ status: 200, body: "" });
     expect(urlsIn(await app("GET", "/subscriptions/ann.json"))).toEqual([B]);
