@@ -7,7 +7,7 @@ import { describeSize } from "../../src/sizes.ts";
 import { addSettings, settingsOf } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { readPositive } from "../terminal/numbers.ts";
-import { formatTime, layTable, print, printResult, STDERR } from "../terminal/output.ts";
+import { formatTime, isTerminal, layTable, print, printResult, STDERR } from "../terminal/output.ts";
 
 export function addBackupCommands(program: Command): void {
   const backup = program.command("backup").description("Create, list, verify, restore and prune backups");
@@ -101,7 +101,7 @@ async function restoreOne(file: string, { yes }: { yes?: boolean }, command: Com
   const restored = await restoreBackup(config, systemClock, file, async (hasData) => {
     if (hasData) await confirm(`Replace the data in ${describeLocation(config.location)} with ${file}?`, yes);
     // Not at Ctrl-C, which must not wait for SQLite to read all of it.
-    if (process.stderr.isTTY) await print(`Checking the backup. ${UNTIL_REPLACED}`, STDERR);
+    if (isTerminal(STDERR)) await print(`Checking the backup. ${UNTIL_REPLACED}`, STDERR);
   });
   const lines = [`Restored ${restored.file} into ${describeLocation(config.location)}`, describe(restored)];
   if (restored.replaced) lines.push(`The old data is in ${restored.replaced}`);

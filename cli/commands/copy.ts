@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Copied, Progress } from "../../src/services/transfer.ts";
 import { availableSettings } from "../flags.ts";
 import { workInterruptibly } from "../terminal/interruption.ts";
-import { layTable, printResult } from "../terminal/output.ts";
+import { isTerminal, layTable, printResult, STDERR } from "../terminal/output.ts";
 
 /** Milliseconds between progress updates. */
 const PAUSE = 200;
@@ -24,7 +24,7 @@ async function run({ from, to }: { from: string; to: string }, command: Command)
   const copied = await workInterruptibly(
     command,
     () => "The source is as it was, the target is not complete: run the same podkeep copy again",
-    () => copy(from, to, config, process.stderr.isTTY ? showProgress() : () => {}),
+    () => copy(from, to, config, isTerminal(STDERR) ? showProgress() : () => {}),
   );
   await printResult(command, copied, () => describe(copied));
 }

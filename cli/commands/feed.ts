@@ -4,7 +4,7 @@ import { maskFeedUrl } from "../../src/domain/readable-url.ts";
 import { type Feed, listFeeds } from "../../src/services/subscriptions/feed-lookups.ts";
 import { nameOf } from "../terminal/changes.ts";
 import { readTypedFeed } from "../terminal/feed-url.ts";
-import { formatTime, layRecord, layTable, printResult, toDay } from "../terminal/output.ts";
+import { formatTime, isTerminal, layRecord, layTable, printResult, STDOUT, toDay } from "../terminal/output.ts";
 import { withUser } from "../with-app.ts";
 
 export function addFeedCommands(program: Command): void {
@@ -56,7 +56,7 @@ async function list(user: string, { failing }: { failing?: boolean }, command: C
         ]),
         "No feeds",
         { shorten: toDay },
-      ) + (off && process.stdout.isTTY && feeds.some(({ state }) => state === "waiting") ? `\n\n${OFF}` : ""),
+      ) + (off && isTerminal(STDOUT) && feeds.some(({ state }) => state === "waiting") ? `\n\n${OFF}` : ""),
   );
 }
 

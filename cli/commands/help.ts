@@ -3,7 +3,7 @@ import { Argument, type Command } from "commander";
 import { colorsOf } from "../../src/colors.ts";
 import { defaultOf, descriptionOf, envNameOf, flagOf, settingNames } from "../../src/config/setting-list.ts";
 import { layGuide } from "../terminal/guide.ts";
-import { printResult, wantsJson } from "../terminal/output.ts";
+import { isTerminal, printResult, STDOUT, wantsJson } from "../terminal/output.ts";
 import { page } from "../terminal/pager.ts";
 
 interface Guide {
@@ -98,8 +98,8 @@ export function addHelpCommand(program: Command): void {
       if (!guide) return find(program, [topic, inner]).help();
       if (inner !== undefined) help.error(`error: the guide ${topic} has no part ${inner}`);
       const { default: text } = await guide.read();
-      const { isTTY, columns } = process.stdout;
-      if (!isTTY || wantsJson(help)) return printResult(help, { topic, text }, () => text.trimEnd());
+      if (!isTerminal(STDOUT) || wantsJson(help)) return printResult(help, { topic, text }, () => text.trimEnd());
+      const { columns } = process.stdout;
       const colors = colorsOf(process.stdout).isColorSupported;
       await page(layGuide(text, { columns, colors, commandFor }));
     });

@@ -1,11 +1,10 @@
 // `podkeep serve`: runs the server.
-import { fstatSync } from "node:fs";
 import type { Command } from "commander";
 import { findDoubtful, findStrays } from "../../src/config/problems.ts";
 import { programArguments } from "../../src/config/program.ts";
 import { firstStep } from "../first-step.ts";
 import { addSettings, SERVE_SETTINGS, settingsOf } from "../flags.ts";
-import { wantsJson } from "../terminal/output.ts";
+import { isTerminal, STDOUT, wantsJson } from "../terminal/output.ts";
 
 export function addServeCommand(program: Command): void {
   const command = program
@@ -20,8 +19,7 @@ async function serve(_options: unknown, command: Command): Promise<void> {
   const settings = settingsOf(command);
   const { runServer } = await import("../../src/server/run.ts");
   await runServer(settings.config, {
-    // process.stdout takes 2 MB, which a service doesn't need.
-    forPeople: fstatSync(1).isCharacterDevice() && process.stdout.isTTY && !wantsJson(command),
+    forPeople: isTerminal(STDOUT) && !wantsJson(command),
     program: programArguments(),
     warnings: [...findStrays(process.env), ...findDoubtful(settings.config, process.env["TZ"])],
     firstStep: (port) => firstStep({ ...settings, config: { ...settings.config, port } }),

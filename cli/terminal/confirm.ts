@@ -1,5 +1,4 @@
 // Confirmation before something is deleted.
-import { createInterface } from "node:readline";
 import { DomainError } from "../../src/errors.ts";
 import { ask } from "./question.ts";
 
@@ -10,6 +9,7 @@ import { ask } from "./question.ts";
 export async function confirm(question: string, yes: boolean | undefined): Promise<void> {
   if (yes) return;
   if (!process.stdin.isTTY) throw new DomainError("invalid", "There is no terminal to ask on: add --yes");
+  const { createInterface } = await import("node:readline");
   const reader = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await ask(reader, `${question} [y/N] `);
   if (answer === null) process.stderr.write("\n");

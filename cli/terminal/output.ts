@@ -23,8 +23,12 @@ async function printTyping(text: string): Promise<void> {
 }
 
 /** File descriptors. */
-const STDOUT = 1;
+export const STDOUT = 1;
 export const STDERR = 2;
+
+/** Whether a file descriptor leads to a terminal. The stream's code, 4 ms and 2 MB, is loaded only if it may. */
+export const isTerminal = (fd: number): boolean =>
+  fstatSync(fd).isCharacterDevice() && (fd === STDOUT ? process.stdout : process.stderr).isTTY;
 
 /** Prints a line. */
 export async function print(text: string, to = STDOUT): Promise<void> {
@@ -44,7 +48,7 @@ export async function write(text: string, to = STDOUT): Promise<boolean> {
 }
 
 /** Lines of a file for standard output: on a terminal with spaces in place of what could steer it. */
-export const fileForOutput = (text: string): string => (process.stdout.isTTY ? printableLines(text) : text);
+export const fileForOutput = (text: string): string => (isTerminal(STDOUT) ? printableLines(text) : text);
 
 /** Milliseconds until a full pipe is tried again. */
 const PAUSE = 1;
@@ -81,8 +85,9 @@ export const cutMiddle = (message: string): string =>
 /** Prints an error on standard error, in place of an unfinished line of progress. */
 export async function printError(json: boolean, code: string, text: string): Promise<void> {
   const message = cutMiddle(text);
-  const start = process.stderr.isTTY ? "\r\x1b[K" : "";
-  const label = colorsOf(process.stderr).red("error:");
+  const isTTY = isTerminal(STDERR);
+  const start = isTTY ? "\r\x1b[K" : "";
+  const label = colorsOf({ isTTY }).red("error:");
   const line = json ? printableJson({ error: { code, message } }) : `${label} ${printable(message)}`;
   await print(start + line, STDERR);
   if (!json) await printTyping(message);
@@ -101,7 +106,7 @@ export function layTable(
   { shorten, spare }: { shorten?: (cell: string) => string; spare?: string } = {},
 ): string {
   const table = [head, ...rows.map((row) => row.map(printable))];
-  if (!process.stdout.isTTY) return table.map((row) => row.join("\t")).join("\n");
+  if (!isTerminal(STDOUT)) return table.map((row) => row.join("\t")).join("\n");
   if (rows.length === 0) return none;
   const columns = process.stdout.columns || Number.POSITIVE_INFINITY;
   const isWide = (cells: string[][]) => totalWidth(widthsOf(cells)) > columns;

@@ -1,7 +1,5 @@
 // Passwords that are typed, read from standard input, or generated.
 import { isUtf8 } from "node:buffer";
-import { createInterface } from "node:readline";
-import { Writable } from "node:stream";
 import { type Command, Option } from "commander";
 import { DomainError, isRefusal } from "../../src/errors.ts";
 import { generatePassphrase, requireGoodPassword } from "../../src/services/accounts/passwords.ts";
@@ -74,6 +72,7 @@ async function askTwice(): Promise<string> {
 
 // The terminal shows what readline writes, and so nothing of the password.
 async function askUnseen(prompt: string): Promise<string> {
+  const [{ createInterface }, { Writable }] = await Promise.all([import("node:readline"), import("node:stream")]);
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });
   const reader = createInterface({ input: process.stdin, output, terminal: true });
   // Before the prompt: what is typed at once must not be shown either.
