@@ -167,7 +167,7 @@ function redirectTarget(location: string, from: URL): URL {
   const target = parseUrl(location, from.href);
   if (!target || !/^https?:$/.test(target.protocol)) throw new FetchError("a redirect to an invalid URL");
   // Credentials go to their own host alone.
-  if (!target.username && isSameHost(from, target)) {
+  if (!target.username && !target.password && isSameHost(from, target)) {
     target.username = from.username;
     target.password = from.password;
   }

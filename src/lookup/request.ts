@@ -58,7 +58,9 @@ export async function request(url: URL, options: RequestOptions, signal: AbortSi
       "User-Agent": `podkeep/${VERSION}`,
       Accept: "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1",
       "Accept-Encoding": "gzip, br",
-      ...(url.username && { Authorization: `Basic ${Buffer.from(userinfoOf(url)).toString("base64")}` }),
+      ...((url.username || url.password) && {
+        Authorization: `Basic ${Buffer.from(userinfoOf(url)).toString("base64")}`,
+      }),
       ...(etag && { "If-None-Match": etag }),
       ...(last_modified && { "If-Modified-Since": last_modified }),
     },

@@ -277,6 +277,21 @@ describe("credentials in a feed URL", () => {
     });
   }
 
+  test("may be a password alone, or a user alone", async () => {
+    for (const userinfo of [":secret", "me"]) {
+      await fetchFeedHead(`http://${userinfo}@feeds.test:${server.port}/`, options());
+    }
+    expect(authorizations()).toEqual([`Basic ${btoa(":secret")}`, `Basic ${btoa("me:")}`]);
+  });
+
+  test("give way to those of a redirect, which may be a password alone", async () => {
+    const target = `http://:new@feeds.test:${server.port}/`;
+    respond = () =>
+      requests.length === 1 ? new Response(null, { status: 302, headers: { Location: target } }) : new Response(RSS);
+    await fetchWithPassword();
+    expect(authorizations()[1]).toBe(`Basic ${btoa(":new")}`);
+  });
+
   test("do not go to another host that it redirects to", async () => {
     respond = () =>
       requests.length === 1
