@@ -1,8 +1,19 @@
 // Following a list from page to page.
 import { Failure } from "./expect.ts";
+import { LINKS } from "./prober.ts";
 
 /** Pages after which a list counts as endless. */
 const MOST_PAGES = 300;
+
+/**
+ * The URL of a link, which may be relative.
+ * @throws Failure if it is none
+ */
+export function resolveLink(link: string, base: string): URL {
+  const url = URL.parse(link, base);
+  if (url && /^https?:$/.test(url.protocol)) return url;
+  throw new Failure(`A link is no URL that apps can follow: ${link}`, LINKS);
+}
 
 /**
  * Reads page after page.

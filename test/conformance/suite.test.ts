@@ -241,6 +241,23 @@ describe("podkeep conformance", () => {
     expect(reason.match(/\d+(?=\.xml)/g)).toEqual(["11", "15", "19", "3", "7"]);
   });
 
+  test.each(["next", "previous", "next_since", "next_cursor"])(
+    "a link in %s that no app can follow fails a check, and the run goes on to its end",
+    async (field) => {
+      for (const link of ["https://[bad", "javascript:alert(1)"]) {
+        const change = answers({ path: /./ }, (body) => (body[field] ? { ...body, [field]: link } : body));
+        const { target, close } = await openTarget(change);
+        const run = await runChecks(target, ({ id }) =>
+          /^openpodcast\/page\/|^openpodcast-draft\/(sync|list)\//.test(id),
+        );
+        await close();
+        const reasons = run.results.filter(({ outcome }) => outcome === "failed").map(({ reason }) => reason);
+        expect(reasons).toContain(`A link is no URL that apps can follow: ${link}`);
+        expect([run.ended, run.left]).toEqual([null, 0]);
+      }
+    },
+  );
+
   test("two runs that begin in the same millisecond do not meet in an account", async () => {
     const { target, close } = await openTarget();
     const wanted = ({ id }: Check) => id.startsWith("openpodcast/add/");

@@ -1,6 +1,7 @@
 // GET /api/v1/sync: nothing is lost between two pages, two requests, or two clients.
 import type { Check } from "../check.ts";
 import { expect, expectEqual, NotApplicable } from "../expect.ts";
+import { resolveLink } from "../links.ts";
 import {
   action,
   DAY,
@@ -45,7 +46,7 @@ export const draftChanges: Check[] = [
       const path = "/api/v1/sync?limit=2&include=subscriptions&include_own=true";
       const { next_since } = await app.page(path);
       if (!next_since) throw new NotApplicable("there is no next page");
-      const query = Object.fromEntries(new URL(next_since, `${prober.target.url}/`).searchParams);
+      const query = Object.fromEntries(resolveLink(next_since, `${prober.target.url}/`).searchParams);
       const { since: _, ...others } = query;
       expectEqual("parameters", others, { limit: "2", include: "subscriptions", include_own: "true" });
     },

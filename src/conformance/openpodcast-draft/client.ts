@@ -1,7 +1,7 @@
 // An app that speaks the draft of the next Open Podcast API, as strict as its text.
 import { z } from "zod";
 import { expectEqual, Failure, NotApplicable } from "../expect.ts";
-import { followLinks } from "../links.ts";
+import { followLinks, resolveLink } from "../links.ts";
 import type { Answer, Prober, Sent } from "../prober.ts";
 
 export const DRAFT = "Open Podcast API, pull request 171";
@@ -129,7 +129,7 @@ export function draftClient(prober: Prober, token = prober.target.token) {
       const { results, has_next, has_more, next_since } = await page(path);
       items.push(...results);
       const more = has_next ?? has_more ?? false;
-      return more && next_since ? new URL(next_since, `${prober.target.url}/`).href : undefined;
+      return more && next_since ? resolveLink(next_since, `${prober.target.url}/`).href : undefined;
     });
     return items;
   }
@@ -143,7 +143,7 @@ export function draftClient(prober: Prober, token = prober.target.token) {
       const { results, has_next, next_cursor } = answer.json(ListPage);
       entities.push(...results);
       await between?.(results);
-      return has_next && next_cursor ? new URL(next_cursor, `${prober.target.url}/`).href : undefined;
+      return has_next && next_cursor ? resolveLink(next_cursor, `${prober.target.url}/`).href : undefined;
     });
     return entities;
   }

@@ -1,7 +1,7 @@
 // The list of the published Open Podcast API, as an app reads it: page by page, with what changed since a time.
 import type { z } from "zod";
 import { Failure, requireSuccess } from "../expect.ts";
-import { followLinks } from "../links.ts";
+import { followLinks, resolveLink } from "../links.ts";
 import { LINKS, type Prober } from "../prober.ts";
 import { Listed, LoosePage, Named, Page, type PageOf, Subscription } from "./schemas.ts";
 
@@ -24,7 +24,7 @@ export function listOf(prober: Prober, request: Prober["request"]) {
   const page = (path: string) => readPage(path, OwnPage);
 
   /** The URL of a link, which may be relative to the list. */
-  const resolve = (link: string) => new URL(link, `${prober.target.url}/subscriptions`).href;
+  const resolve = (link: string) => resolveLink(link, `${prober.target.url}/subscriptions`).href;
   const follow = (link: string) => page(resolve(link));
 
   /**
