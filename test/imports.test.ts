@@ -39,6 +39,7 @@ const COMMON = [
   "src/replace-file.ts",
   "src/retry-after.ts",
   "src/rounds.ts",
+  "src/server-url.ts",
   "src/sizes.ts",
   "src/slots.ts",
   "src/turns.ts",

@@ -1,6 +1,7 @@
 // The text forms of settings: durations, numbers, addresses, schedules.
 import { Cron } from "croner";
 import { networkList } from "../domain/networks.ts";
+import { parseServerUrl } from "../server-url.ts";
 
 // Without zod, whose schemas took a sixth of the processor time of a start.
 /** Reads a setting's text. @throws Error whose message continues "NAME=value …" */
@@ -120,8 +121,8 @@ const EXAMPLE = "(example: https://podcasts.example.org)";
 
 /** An http or https URL that paths can be appended to, as browsers write it, without slashes at its end. */
 export const url: Read<string> = (text) => {
-  const parsed = URL.parse(text);
-  if (!parsed || !/^https?:$/.test(parsed.protocol)) throw new Error(`is not an http or https URL ${EXAMPLE}`);
+  const parsed = parseServerUrl(text);
+  if (!parsed) throw new Error(`is not an http or https URL ${EXAMPLE}`);
   const more = /^[^/]*\/\/[^/?#@]*(\/[^?#]*)?$/;
   check(more.test(parsed.href), `has more than scheme, host, port and path ${EXAMPLE}`);
   // The page links to paths below it: two slashes at their start would begin a host.

@@ -1,6 +1,6 @@
 // What a run checks.
-import { z } from "zod";
 import type { Clock } from "../clock.ts";
+import { parseServerUrl } from "../server-url.ts";
 
 /** The server under test and the account on it. */
 export interface Target {
@@ -32,8 +32,8 @@ export interface Target {
 
 /** Parses the base URL of a server. @returns null if it is none */
 export function readBaseUrl(text: string): string | null {
-  const url = z.url({ protocol: /^https?$/ }).safeParse(text);
-  if (!url.success) return null;
-  const { origin, pathname, search, hash, username } = new URL(url.data);
-  return search || hash || username ? null : origin + pathname.replace(/\/+$/, "");
+  const url = parseServerUrl(text);
+  if (!url) return null;
+  const { origin, pathname, search, hash, username, password } = url;
+  return search || hash || username || password ? null : origin + pathname.replace(/\/+$/, "");
 }

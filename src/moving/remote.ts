@@ -6,6 +6,7 @@ import { DomainError, reasonOf } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import { readUpTo } from "../read-up-to.ts";
 import { readRetryAfter } from "../retry-after.ts";
+import { parseServerUrl } from "../server-url.ts";
 import { describeSize } from "../sizes.ts";
 import { VERSION } from "../version.ts";
 import { isDense } from "./dense.ts";
@@ -51,8 +52,8 @@ export interface Remote extends Account {
  * @throws DomainError "invalid" if it is none, or has a user or password
  */
 export function readServer(text: string): URL {
-  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`);
-  if (!url || !/^https?:$/.test(url.protocol)) {
+  const url = parseServerUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`);
+  if (!url) {
     throw new DomainError("invalid", `--from needs the URL of a server, such as https://gpodder.net`);
   }
   if (url.username || url.password) {

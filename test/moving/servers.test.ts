@@ -493,5 +493,8 @@ test("a server's URL is read as people type it, and never with a password", () =
   for (const account of ["ann:pw", "ann", ":pw"])
     expect(() => readServer(`https://${account}@gpodder.net`)).toThrow("Leave user and password out");
   expect(() => readServer("file:///etc/passwd")).toThrow("--from needs the URL");
+  // The password would go to a host that is named as the protocol.
+  for (const mistyped of ["https//a.example", "https:/a.example", "http:\\\\a.example", "https://https://a.example"])
+    expect(() => readServer(mistyped)).toThrow("--from needs the URL");
   expect(openRemote({ server: readServer("a.example:8042"), user: "ann", password: "x" }).host).toBe("a.example:8042");
 });

@@ -207,7 +207,9 @@ describe("what is no server to check is named", () => {
   });
 
   test("a URL that is none, before anything is asked", async () => {
-    for (const url of ["podcasts.example.org", "ftp://example.org", "https://ann:secret@example.org"]) {
+    const accounts = ["https://ann:secret@example.org", "https://:secret@example.org"];
+    const pasted = "https://https://example.org";
+    for (const url of ["podcasts.example.org", "ftp://example.org", ...accounts, pasted]) {
       const { code, err } = await run(url);
       expect([code, err]).toEqual([2, expect.stringContaining("is not a server's URL")]);
     }
