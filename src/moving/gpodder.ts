@@ -1,6 +1,7 @@
 // Servers with gPodder's API: gpodder.net, oPodSync, goPodder, PodFetch, PinePods, podkeep.
 import { z } from "zod";
 import { type Moving, MovingDevice, nothingFrom } from "../domain/moving-in.ts";
+import { isText } from "../domain/sent-actions.ts";
 import { hashText } from "../domain/text-keys.ts";
 import { readActions } from "./actions.ts";
 import { type Answer, type Remote, readAnswer, readJson, readList, requireOk } from "./remote.ts";
@@ -37,7 +38,7 @@ export async function readGpodder(remote: Remote): Promise<Moving> {
   const { answer } = await findGpodder(remote);
   requireOk(remote, answer, "devices");
   const devices = Devices.safeParse(readJson(answer)).data ?? [];
-  moving.devices = devices.flatMap((one) => MovingDevice.safeParse(one).data ?? []);
+  moving.devices = devices.flatMap((one) => MovingDevice.safeParse(one).data ?? []).filter(({ id }) => isText(id));
   moving.feeds = await readFeeds(remote, name, moving.devices);
   moving.actions = await readActions(remote, (since) => `/api/2/episodes/${name}.json?since=${since}`);
   return moving;

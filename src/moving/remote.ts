@@ -67,6 +67,8 @@ export function readServer(text: string): URL {
 export function openRemote(account: Account, bearer = false): Remote {
   const { server, user, password } = account;
   const basic = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+  // A header has bytes: a password that is no token is sent all the same, and refused.
+  const authorization = bearer ? `Bearer ${Buffer.from(password).toString("latin1")}` : basic;
   const cookies = new Map<string, string>();
   const { host } = server;
   let received = 0;
@@ -86,7 +88,7 @@ export function openRemote(account: Account, bearer = false): Remote {
         redirect: "manual",
         signal: AbortSignal.timeout(PATIENCE),
         headers: {
-          Authorization: bearer ? `Bearer ${password}` : basic,
+          Authorization: authorization,
           Accept: "application/json, */*;q=0.1",
           "User-Agent": `podkeep/${VERSION}`,
           ...(cookie && { Cookie: cookie }),

@@ -195,6 +195,11 @@ describe("each server's list and places are read", () => {
     expect(actions).toMatchObject(EXPECTED);
   });
 
+  test("a device whose name is no text keeps nothing from moving in", async () => {
+    const url = serve({ ...DEVICES_ONLY, "/api/2/devices/ann.json": json([{ id: "\ud83d" }, ...DEVICES]) });
+    expect(await read(url)).toMatchObject({ devices: [{ id: "phone" }], actions: EXPECTED });
+  });
+
   test("a place without a time is older than everything here", async () => {
     const url = serve({ ...GPODDER_NET, "/api/2/episodes/ann.json": json({ actions: [play], timestamp: 1 }) });
     expect((await read(url)).actions).toMatchObject([{ position: 60, sent_at: UNTIMED }]);
@@ -369,7 +374,9 @@ describe("what fails is named, and nothing is sent elsewhere", () => {
     ["Nextcloud's gPodder Sync", nextcloud("2026-01-01T12:00:00")],
     ["the Open Podcast API", { "/subscriptions": json({}) }],
   ])("a wrong password for %s, which is found by asking", async (_, routes) => {
-    expect(await fails(serve(routes), undefined, "guess")).toMatch(/refused the user ann or the password/);
+    const url = serve(routes);
+    for (const password of ["guess", "gue\u20ac"])
+      expect(await fails(url, undefined, password)).toMatch(/refused the user ann or the password/);
   });
 
   test("no such API", async () => {
