@@ -93,13 +93,15 @@ export const size =
     return bytes;
   };
 
-// Without node:net, which takes 2 MB. The part after % names an interface.
-const isIPv6 = (text: string) => URL.canParse(`http://[${text.replace(/%.+$/, "")}]`);
+// Without node:net, which takes 2 MB.
+const isIPv6 = (text: string) => URL.canParse(`http://[${text}]`);
 
 /** A host name or IP address; the system decides whether this machine has it. */
 export const host: Read<string> = (given) => {
   check(/^[\w.:%-]+$/.test(text(given)), "is not a host name or an IP address");
+  check(!given.includes("%"), "names an interface, which no URL can: give an address without %, or :: for all");
   check(!given.includes(":") || isIPv6(given), "has a port: give it as PODKEEP_PORT");
+  check(given.includes(":") || URL.canParse(`http://${given}`), "is not a host name or an IP address");
   return given;
 };
 
@@ -125,6 +127,8 @@ export const url: Read<string> = (text) => {
   if (!parsed) throw new Error(`is not an http or https URL ${EXAMPLE}`);
   const more = /^[^/]*\/\/[^/?#@]*(\/[^?#]*)?$/;
   check(more.test(parsed.href), `has more than scheme, host, port and path ${EXAMPLE}`);
+  // It would end the path of cookies.
+  check(!parsed.pathname.includes(";"), `has a ; in its path ${EXAMPLE}`);
   // The page links to paths below it: two slashes at their start would begin a host.
   return parsed.origin + parsed.pathname.replace(/\/{2,}/g, "/").replace(/\/$/, "");
 };
