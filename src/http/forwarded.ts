@@ -95,10 +95,10 @@ export function createForwarded(
       const address = addressIn(received.env);
       if (isTrusted(address)) {
         const [host = url.host] = forwardedHosts(received);
-        return `${/^https?$/.test(proto) ? proto : url.protocol.slice(0, -1)}://${host}`;
+        return originOf(/^https?$/.test(proto) ? proto : url.protocol.slice(0, -1), host);
       }
       // Phones refuse links without TLS. The scheme alone can't lead anybody to another server.
-      return proto === "https" && isLikelyProxy(address) ? `https://${url.host}` : url.origin;
+      return proto === "https" && isLikelyProxy(address) ? originOf("https", url.host) : url.origin;
     },
     otherUrlOf(received) {
       if (!public_url) return null;
@@ -113,7 +113,11 @@ export function createForwarded(
 }
 
 /** The scheme that the first of several proxies forwards; empty if none does. */
-const forwardedProto = ({ headers }: Request) => headers.get("x-forwarded-proto")?.split(",", 1)[0]?.trim() ?? "";
+const forwardedProto = ({ headers }: Request) =>
+  headers.get("x-forwarded-proto")?.split(",", 1)[0]?.trim().toLowerCase() ?? "";
+
+/** As browsers write it: many proxies add the port to the host, also if it is the scheme's own. */
+const originOf = (scheme: string, host: string) => new URL(`${scheme}://${host}`).origin;
 
 const isHost = (text: string) => /^[\w.:[\]-]+$/.test(text) && URL.canParse(`http://${text}`);
 

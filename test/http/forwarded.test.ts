@@ -43,6 +43,17 @@ describe("links have", () => {
     await server.close();
     expect(await baseUrlOfNext({}, both, "127.0.0.1")).toBe("https://podkeep.test");
   });
+  test("no port that the scheme has anyway, and a scheme in any case", async () => {
+    const named = { "X-Forwarded-Proto": "HTTPS", "X-Forwarded-Host": "Pods.example:443" };
+    expect(await baseUrlOfNext(proxied, named, "192.0.2.7")).toBe("https://pods.example");
+    await server.close();
+    const passed = new Request("http://pods.example:443/", { headers: { "X-Forwarded-Proto": "https" } });
+    const { baseUrlOf } = createForwarded({ trusted_proxies: ["192.0.2.7"] });
+    expect(baseUrlOf(received(passed, "192.0.2.7"))).toBe("https://pods.example");
+    expect(createForwarded({ trusted_proxies: [] }).baseUrlOf(received(passed, "10.0.0.1"))).toBe(
+      "https://pods.example",
+    );
+  });
   test("no invalid scheme or host, even from a trusted proxy", async () => {
     for (const [proto, host] of [
       ["javascript", 'evil.example/"><'],
