@@ -19,6 +19,8 @@ export interface RequestOptions {
 
 /** Of IPv4 and of IPv6: a host can have eight of one. */
 const MOST_ADDRESSES = 2;
+/** Informational responses (1xx) before the response itself. Reading them without end keeps others waiting for seconds. */
+const MOST_INFORMATION = 20;
 /** Milliseconds until the next address is tried. */
 const CONNECTING = 2_000;
 
@@ -75,6 +77,12 @@ export async function request(url: URL, options: RequestOptions, signal: AbortSi
     sent.on("upgrade", (response, socket) => {
       socket.destroy();
       reject(new FetchError(`HTTP status ${response.statusCode}`));
+    });
+    let information = 0;
+    sent.on("information", () => {
+      if (++information <= MOST_INFORMATION) return;
+      sent.destroy();
+      reject(new FetchError("too many informational responses"));
     });
     sent.on("error", reject);
   });

@@ -392,6 +392,21 @@ describe("fails with a reason:", () => {
     await closed.promise;
   });
 
+  test("informational responses without end, but not a few of them", async () => {
+    const hint = "HTTP/1.1 103 Early Hints\r\n\r\n";
+    const fetchBehind = async (count: number) => {
+      const text = `${hint.repeat(count)}HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(RSS)}\r\n\r\n${RSS}`;
+      using other = Bun.listen({
+        hostname: "127.0.0.1",
+        port: 0,
+        socket: { data: (socket) => void socket.write(text) },
+      });
+      return await fetchFeedHead(`http://feeds.test:${other.port}/`, options());
+    };
+    expect(await fetchBehind(5)).toMatchObject({ kind: "read" });
+    expect(await fetchBehind(100)).toMatchObject({ kind: "failed", reason: "too many informational responses" });
+  });
+
   test("a body that stops in the middle, after the timeout", async () => {
     respond = () =>
       new Response(new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from("<rss>")) }));
