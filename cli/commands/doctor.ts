@@ -15,7 +15,7 @@ export function addDoctorCommand(program: Command): void {
     .command("doctor")
     .description("Check for common problems and show how to fix them")
     .option("--url <url>", "also check the server from outside, at this public URL", readAddress)
-    .option("--token <token>", "a token of that server (default: one issued here for a minute)")
+    .option("--token <token>", "a token of that server (default: one issued here for a minute)", readToken)
     .addHelpText("after", "\nExample: podkeep doctor --url https://podcasts.example.org")
     .action(printFindings);
   addSettings(command, SERVE_SETTINGS);
@@ -27,6 +27,12 @@ function readAddress(text: string): string {
   } catch {
     throw new InvalidArgumentError("It must be an http or https URL.");
   }
+}
+
+/** No header can have other characters, such as the dots of a token that was cut. */
+function readToken(text: string): string {
+  if (/^[!-~]+$/.test(text)) return text;
+  throw new InvalidArgumentError("It must be a whole token: letters, digits and signs of ASCII.");
 }
 
 async function printFindings(outside: Outside, command: Command): Promise<void> {

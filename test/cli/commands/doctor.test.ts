@@ -162,6 +162,11 @@ test("a missing data directory is reported and not created", async () => {
   expect(await Bun.file(join(podkeep.folder, "none/podkeep.db")).exists()).toBe(false);
 });
 
+test("a token that was cut is refused, and not taken for a server that does not respond", async () => {
+  const { code, err } = await podkeep.run(["doctor", "--url", "http://127.0.0.1:1", "--token", "podkeep_4vb\u2026"]);
+  expect([code, err]).toEqual([2, expect.stringContaining("It must be a whole token")]);
+});
+
 test("wrong settings are reported", async () => {
   // config show fails too while a setting is wrong.
   const advice = expect.stringContaining("podkeep help settings");
