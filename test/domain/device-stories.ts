@@ -62,6 +62,10 @@ export const STORIES: Record<string, World> = {
       ...[write(0, false), sync(0)],
     ],
   },
+  "a podcast that gPodder's user adds, removes and adds again is there": {
+    devices: kept("gpodder", "antennapod", "antennapod"),
+    steps: [tap(0, 0), sync(0), tap(0, 0), sync(0), tap(0, 0)],
+  },
   "a podcast that gPodder has under two URLs stays, if its user removes one of them": {
     devices: kept("gpodder", "antennapod", "antennapod"),
     steps: [

@@ -17,6 +17,7 @@ import {
   type Report,
   reportsOf,
   saysReceived,
+  settle,
 } from "../../src/domain/reports.ts";
 import type { SyncPosition } from "../../src/domain/sync-window.ts";
 import { appNamed } from "../../src/http/apps.ts";
@@ -89,6 +90,9 @@ describe("what a device adds after somebody has removed it", () => {
   test("is its user's decision, if it obeyed a removal before, though the feed came and went again since", () => {
     const known = wasListed(false);
     expect(hearOne(true, removed(1500), held(), known)).toMatchObject({ change: true });
+    // Also of an app that echoes, and had nothing of it to report.
+    const none = held({ reported: null, decided: null });
+    expect(hearOne(true, removed(1500), none, { ...known, habits: antennapod }).change).toBe(true);
   });
 
   test("is its user's decision, if the device itself removed it before, and another app added and removed it since", () => {
@@ -104,6 +108,21 @@ describe("what a device adds after somebody has removed it", () => {
     const known = { habits: yourpods, knewUntil: 1999 };
     expect(hearOne(true, removed(1800), own, known).change).toBe(true);
     expect(hearOne(true, removed(1800), own, { ...known, habits: rhythmbox }).change).toBe(false);
+  });
+
+  test("is the decision of Rhythmbox's user, if they had added it before its last GET, or that was for everything", () => {
+    const known = { habits: rhythmbox, knewUntil: 1999 };
+    expect(hearOne(true, removed(1800), held({ decided: 1000 }), known).change).toBe(true);
+    const everything = { ...last, since: 0, start: 0 };
+    expect(hearOne(true, removed(1800), held({ decided: 900 }), { ...known, last: everything }).change).toBe(true);
+  });
+
+  test("is the decision of Rhythmbox's user, though they had added it once another app had", () => {
+    const known = { habits: rhythmbox, knewUntil: 1999 };
+    const before = held({ reported: null, decided: null });
+    const heard = hearOne(true, listed(1200), before, known);
+    const after = settle({ ...before, ...heard.holds }, heard, listed(1200), () => 1300);
+    expect(hearOne(true, removed(1500), after, known).change).toBe(true);
   });
 
   test("is an echo, if the app reports what it received, and not if it doesn't", () => {
@@ -244,6 +263,12 @@ test("Rhythmbox lacked what it adds after another app did, unless its last GET s
   expect([lacked(900), lacked(1999), lacked(2000)]).toEqual([[], [], ["x"]]);
 });
 
+test("gPodder lacked what its last GET sent, until its user accepted it", () => {
+  const known = { habits: gpodder };
+  const heard = hearOne(true, listed(1500), null, known);
+  expect(newlyHeld([heard], knownOf(listed(1500), null, known))).toEqual([listed(1500)]);
+});
+
 describe("an upload of AntennaPod says that it has applied what its last GET sent", () => {
   const receives = (listing: Listing, holding: Holding | null) =>
     holdsReceived(last, [listing], knownOf(listing, holding));
@@ -290,6 +315,7 @@ describe("a full sync reports", () => {
 
   test("nothing of what the device knew to be removed: what it brings is new", () => {
     expect(assume(removed(900), null)).toEqual([]);
+    expect(assume(removed(1999), null)).toEqual([]);
     expect(assume(removed(900), held())).toMatchObject([{ reported: false }]);
     // The response may not have arrived.
     expect(assume(removed(1500), held())).toEqual([]);
@@ -331,12 +357,25 @@ describe("a GET sends", () => {
 
   test("a removal in every spelling that the feed had, to a client that began in the middle", () => {
     expect(send(removed(1500), null, { former, began: 800, fromNothing: false }).remove).toEqual([X, `${X}/`]);
+    expect(send(removed(1500), null, { former, began: 600, fromNothing: false }).remove).toEqual([`${X}/`, X]);
     expect(send(removed(1500), null, { former, began: 800 }).remove).toEqual([X]);
   });
 
   test("a feed in the spelling that it had when the client began", () => {
     expect(send(listed(1500), null, { former, began: 600 }).add).toEqual([`${X}/`]);
     expect(send(listed(1500), null, { former, began: 800 }).add).toEqual([X]);
+  });
+
+  test("nothing that the one before sent, or sent again", () => {
+    expect(send(removed(1000), null)).toEqual({ add: [], remove: [] });
+    expect(send(removed(900), held({ resend_at: 1000 }))).toEqual({ add: [], remove: [] });
+    expect(send(removed(900), held({ resend_at: 1001 })).remove).toEqual([X]);
+  });
+
+  test("no removal of another spelling to Podcini.X, which would remove another podcast", () => {
+    const { habits } = appNamed("Podcini", "nextcloud");
+    const both = held({ other_url: `${X}/`, resend_at: 1500 });
+    expect(send(listed(900), both, { habits })).toEqual({ add: [X], remove: [] });
   });
 
   test("its own changes to a client, unless the app takes them for somebody else's", () => {
@@ -350,6 +389,10 @@ test("what AntennaPod takes for a podcast that the same response removes is sent
   const listings = others.map((feed_url) => ({ ...listed(1500), feed: feed_url, feed_url }));
   const again = [...repeat(last, listings, [removed(1500)], new Map(), spellings, antennapod)];
   expect(again.flatMap((one) => one?.feed_url ?? [])).toEqual(["http://X.example:80/rss/"]);
+});
+
+test("a removal is not sent with each response because the one before sent it", () => {
+  expect([...repeat(last, [removed(1500)], [removed(1500)], new Map(), spellings, antennapod)]).toEqual([]);
 });
 
 test("an app that reported nothing of a podcast has it as it was spelled when the app began, however often that changed", () => {
