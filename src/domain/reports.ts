@@ -86,7 +86,7 @@ export function hear(report: Report, known: Known): Heard {
   if (!subscribed && isNothing(report, listing, holding, known))
     return { report, change: false, holds: null, resend: false };
   const received = listing ? heldUrl(listing, holding, known.spellings) : (holding?.feed_url ?? feed_url);
-  const queued = subscribed && wasQueued(feed_url, listing, holding, known);
+  const queued = subscribed && wasQueued(feed_url, holding, known);
   // What is added and removed under two URLs is added.
   const contradicted = !subscribed && known.added.has(known.leadsTo(feed) ?? feed);
   const repeats = contradicted || isRepetition(report, received, known);
@@ -95,7 +95,7 @@ export function hear(report: Report, known: Known): Heard {
   return {
     report,
     change: (isListed(listing) || known.moved.has(feed)) !== subscribed && !queued && !repeats,
-    resend: queued || repeats || mayLack || received !== feed_url,
+    resend: repeats || mayLack || received !== feed_url,
     holds: {
       feed,
       // A device that removes a feed under another spelling may still hold it under the one that it received.
@@ -112,7 +112,7 @@ export function hear(report: Report, known: Known): Heard {
 /**
  * What an app holds that echoes at once, and uploads: it has applied what its last GET sent, and echoes that later if it
  * gets no response.
- * @param listings without those of the upload
+ * @param listings of present URLs, without those of the upload
  */
 export function holdsReceived(
   last: SyncPosition,
@@ -125,7 +125,7 @@ export function holdsReceived(
     const isSent = listing.changed > last.start && listing.changed <= endOf(last.given);
     // By an earlier upload.
     const isKept = holding?.reported === isListed(listing) && (holding.reported_at ?? 0) > listing.changed;
-    if (!isSent || listing.state === "left" || isOwn(listing, holding) || isKept) return [];
+    if (!isSent || isOwn(listing, holding) || isKept) return [];
     const feed_url = heldUrl(listing, holding, spellings);
     return { ...UNREPORTED, ...holding, feed, feed_url, reported: isListed(listing), reported_at: clock };
   });
@@ -178,16 +178,9 @@ function isNothing(
 }
 
 /** Whether an app that asks its user adds a spelling that its last GET told it to remove: it was queued before. */
-function wasQueued(
-  feed_url: string,
-  listing: Listing | undefined,
-  holding: Holding | undefined,
-  { last, habits }: Known,
-): boolean {
+function wasQueued(feed_url: string, holding: Holding | undefined, { last, habits }: Known): boolean {
   if (!holding || habits.echoes !== "once accepted" || (holding.resend_at ?? 0) <= (last?.start ?? 0)) return false;
-  return holding.feed_url === feed_url
-    ? holding.reported === false && !isListed(listing)
-    : holding.other_url === feed_url;
+  return holding.feed_url === feed_url ? holding.reported === false : holding.other_url === feed_url;
 }
 
 /**

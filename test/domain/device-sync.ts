@@ -451,7 +451,7 @@ export class Server implements SyncServer {
     }
     if (saysReceived(last, habits)) {
       const others = [...this.feeds.keys()].filter((feed) => !reports.some((one) => one.feed === feed));
-      const changed = others.flatMap((feed) => this.listing(feed) ?? []);
+      const changed = others.flatMap((feed) => this.listing(feed) ?? []).filter(({ state }) => state !== "left");
       const known = { holdings, spellings: this.spellingsOf(client), clock: this.clock };
       for (const one of this.rules.holdsReceived(last, changed, known)) holdings.set(one.feed, one);
     }
