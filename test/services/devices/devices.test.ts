@@ -7,8 +7,8 @@ import { issueToken, revokeToken } from "../../../src/services/accounts/tokens.t
 import { deleteUser } from "../../../src/services/accounts/user-deletion.ts";
 import { actAsAdmin, actAsUser } from "../../../src/services/actor.ts";
 import { identifyClient, pruneClients } from "../../../src/services/devices/clients.ts";
-import { readFeedChanges } from "../../../src/services/devices/device-list.ts";
-import { uploadFeedChanges } from "../../../src/services/devices/device-uploads.ts";
+import { listDeviceFeeds, readFeedChanges } from "../../../src/services/devices/device-list.ts";
+import { uploadFeedChanges, uploadFeedList } from "../../../src/services/devices/device-uploads.ts";
 import {
   type DeviceType,
   forgetDevice,
@@ -254,6 +254,33 @@ test.each([999, 1000, 1001, 2500])(
     expect(await held(next.client.id)).toEqual(await held(earlier.client.id));
   },
 );
+
+test.each([
+  ["the first one added with the user's password", "password"],
+  ["one before the first added with a token that ended", "token"],
+])("a second app with the id of a device uploads its list, and removes nothing that %s", async (_, earlier) => {
+  const { app } = podkeep;
+  const connect = async (kind: string) => {
+    const admin = await actAsAdmin(app, "ann", "test");
+    const id =
+      kind === "token" ? (await issueToken(app, admin, { label: "app", scope: "write", expires_at: null })).id : null;
+    const actor = { ...actAsUser(ann.id, null, "phone"), ...(id !== null && { kind: "token" as const, id }) };
+    return { id, actor, client: identifyClient(actor, appNamed("gPodder", "gpodder")) };
+  };
+  const first = await connect(earlier);
+  await readFeedChanges(app, first.actor, first.client, { since: 0 });
+  await uploadFeedList(app, first.actor, first.client, ["https://a.example/"]);
+  if (first.id !== null) {
+    await revokeToken(app, first.id);
+    const second = await connect("token");
+    await readFeedChanges(app, second.actor, second.client, { since: 0 });
+  }
+  const last = await connect("token");
+  await readFeedChanges(app, last.actor, last.client, { since: 0 });
+  await uploadFeedList(app, last.actor, last.client, ["https://b.example/"]);
+  const listed = (await listDeviceFeeds(app, actAsUser(ann.id), null)).map(({ feed_url }) => feed_url);
+  expect(listed).toEqual(["https://a.example/", "https://b.example/"]);
+});
 
 test("a client that makes room for a new one goes with all that it held", async () => {
   const { app } = podkeep;
