@@ -219,6 +219,11 @@ test("a device that starts from nothing repeats all that it reported before", ()
   expect(hearOne(true, removed(1500), held(), fromNothing)).toMatchObject({ change: false, resend: true });
 });
 
+test("what Kasts' user adds and removes right after a full sync is removed, though another app had added it since", () => {
+  const known = { ...wasListed(false), last: { ...last, since: 0, start: 0 }, knewUntil: 0 };
+  expect(hearOne(false, listed(2500), held({ reported_at: 2600, decided: null }), known).change).toBe(true);
+});
+
 test("taps that undo each other leave what the device holds as it was, and the feed is resent", () => {
   const undone = (holding: Holding | null) =>
     hear({ feed: "x", feed_url: `${X}/`, subscribed: true, undone: true }, knownOf(listed(900), holding));
@@ -379,7 +384,12 @@ describe("a GET sends", () => {
   });
 
   test("its own changes to a client, unless the app takes them for somebody else's", () => {
-    expect(send(listed(1500), held({ decided: 1500 }), { habits: gpodder }).add).toEqual([]);
+    const own = held({ decided: 1500 });
+    expect(send(listed(1500), own, { habits: gpodder }).add).toEqual([]);
+    // Also if it has reported the same again, by its whole list.
+    const heard = hearOne(true, listed(1500), own, { habits: gpodder });
+    const after = settle({ ...own, ...heard.holds }, heard, listed(1500), () => 1600);
+    expect(send(listed(1500), after, { habits: gpodder }).add).toEqual([]);
     expect(send(listed(1500), held({ decided: 1500 })).add).toEqual([X]);
   });
 });
