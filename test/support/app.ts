@@ -5,6 +5,7 @@ import { type App, openApp } from "../../src/app.ts";
 import type { Clock, Ids } from "../../src/clock.ts";
 import type { SettingName } from "../../src/config/setting-list.ts";
 import { readConfig } from "../../src/config/settings.ts";
+import type { DatabaseUse } from "../../src/db/database.ts";
 import { createHttp, type Http } from "../../src/http/server.ts";
 import type { Logger } from "../../src/log.ts";
 import type { Metrics } from "../../src/metrics.ts";
@@ -114,6 +115,7 @@ export async function openTestApp(
     metrics?: Metrics;
     hashing?: HashCost | undefined;
     episodeMoving?: Partial<Omit<EpisodeMoving, "wake">>;
+    use?: DatabaseUse;
   } = {},
 ): Promise<TestApp> {
   const folder = mkdtempSync(join(MEMORY, "app-"));

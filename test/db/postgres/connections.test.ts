@@ -167,6 +167,14 @@ test("while another program locks a user's row, writes are 503 with Retry-After;
   expect((await ann.add("https://a.example/")).is_subscribed).toBe(true);
 });
 
+test("a server has no connection beside those that it works with", async () => {
+  const { user } = await open({ database_pool: "1" }, { use: "server" });
+  await user("ann");
+  await beside(async (sql) => {
+    expect(await until(async () => (await backends(sql, "pid")).length === 1)).toBe(true);
+  });
+});
+
 test("after all connections were cut, the next requests work", async () => {
   await open();
   const ann = await app.user();

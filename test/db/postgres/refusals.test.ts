@@ -101,10 +101,21 @@ test("an sslmode that PostgreSQL does not have is refused", async () => {
 test.each([
   ["sslrootcert", "sslrootcert=/nowhere/ca.pem"],
   ["sslkey", "sslcert=/etc/hostname&sslkey=/nowhere/ca.pem"],
+  ["sslcert", "sslcert=/nowhere/ca.pem&sslkey=/etc/hostname"],
 ])("a file of %s that can't be read is named", async (name, files) => {
   const message = await refusal(`postgres://podkeep:${SECRET}@127.0.0.1:1/x?sslmode=verify-full&${files}`);
   const reason = `${name} in its URL, /nowhere/ca.pem, can't be read (no such file or directory)`;
   expect(message).toBe(`PostgreSQL at 127.0.0.1:1 can't be used: ${reason}`);
+});
+
+test("the database in the URL is the one, whatever PGDATABASE says", async () => {
+  const url = await newDatabase("in_the_url", "select 1");
+  process.env["PGDATABASE"] = "elsewhere";
+  try {
+    await (await openDatabase({ url }, { ...OPTIONS, migrate: "start" })).close();
+  } finally {
+    delete process.env["PGDATABASE"];
+  }
 });
 
 test("a user who may not create tables is refused, also after an upgrade by another", async () => {
