@@ -108,7 +108,7 @@ test.each([
   expect(message).toBe(`PostgreSQL at 127.0.0.1:1 can't be used: ${reason}`);
 });
 
-test("the database in the URL is the one, whatever PGDATABASE says", async () => {
+test("the database in the URL is the one, with any PGDATABASE", async () => {
   const url = await newDatabase("in_the_url", "select 1");
   process.env["PGDATABASE"] = "elsewhere";
   try {
