@@ -2,15 +2,25 @@
 import type { Config } from "./settings.ts";
 
 // A server on :: is reached by IPv4 too, and by that alone where IPv6 is off.
-const WILDCARDS: Record<string, string> = { "0.0.0.0": "127.0.0.1", "::": "localhost" };
+const WILDCARDS = new Map([
+  ["0.0.0.0", "127.0.0.1"],
+  ["[::]", "localhost"],
+  ["[::ffff:0:0]", "127.0.0.1"],
+]);
+
+/** A host as URLs have it, which write an address in one way: ::0 is :: too. */
+function nameOf(host: string): string {
+  const name = host.includes(":") ? `[${host}]` : host;
+  return URL.parse(`http://${name}`)?.hostname ?? name;
+}
 
 /** Whether a server that is given this host listens on all addresses. */
-export const isWildcard = (host: string): boolean => Object.hasOwn(WILDCARDS, host);
+export const isWildcard = (host: string): boolean => WILDCARDS.has(nameOf(host));
 
 /** The server's URL on this machine: loopback if it listens on all addresses. */
 export function localUrl({ host, port }: { host: string; port: number | string }): string {
-  const name = WILDCARDS[host] ?? host;
-  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+  const name = nameOf(host);
+  return `http://${WILDCARDS.get(name) ?? name}:${port}`;
 }
 
 /**

@@ -14,6 +14,8 @@ const home = () => ({
 test.each([
   [{ host: "0.0.0.0" }, "http://192.168.1.20:8042"],
   [{ host: "::" }, "http://192.168.1.20:8042"],
+  [{ host: "::0" }, "http://192.168.1.20:8042"],
+  [{ host: "0" }, "http://192.168.1.20:8042"],
   [{ host: "0.0.0.0", public_url: "https://pods.example" }, "https://pods.example"],
   [{ host: "127.0.0.1" }, "http://127.0.0.1:8042"],
   [{ host: "192.168.1.9" }, "http://192.168.1.9:8042"],
@@ -22,9 +24,17 @@ test.each([
   expect(appUrl({ port: 8042, public_url: undefined, ...settings }, home)).toBe(url);
 });
 
-test("without a network it is the URL on this machine", () => {
+test.each([
+  ["0.0.0.0", "http://127.0.0.1:1"],
+  ["0x0", "http://127.0.0.1:1"],
+  ["::ffff:0.0.0.0", "http://127.0.0.1:1"],
+  ["::", "http://localhost:1"],
+  ["0:0:0:0:0:0:0:0", "http://localhost:1"],
+  ["::0.0.0.0", "http://localhost:1"],
+  ["constructor", "http://constructor:1"],
+])("without a network it is, of a server at %s, the URL on this machine: %s", (host, url) => {
   const lo = () => ({ lo: [at("127.0.0.1", "IPv4", true)], docker0: [at("172.17.0.1")] });
-  expect(appUrl({ host: "0.0.0.0", port: 1, public_url: undefined }, lo)).toBe("http://127.0.0.1:1");
+  expect(appUrl({ host, port: 1, public_url: undefined }, lo)).toBe(url);
 });
 
 test("in a sandbox that keeps the machine's addresses from the program it is that too", () => {
