@@ -23,6 +23,22 @@ test("windows that have passed make room first, and a key is counted again then"
   expect([counted.count("new"), counted.failures("new"), counted.failures("old 0")]).toEqual([1, 1, 0]);
 });
 
+test("windows that have passed make room before any that has not", () => {
+  const counted = windows();
+  for (let n = 0; n < 5000; n++) for (let times = 0; times < LIMIT; times++) counted.count(`old ${n}`);
+  now += 500;
+  for (let n = 0; n < 5000; n++) counted.count(`present ${n}`);
+  now += 500;
+  expect([counted.count("new"), counted.failures("new"), counted.failures("present 0")]).toEqual([1, 1, 1]);
+});
+
+test("a client that waits for as long as it is told is let in", () => {
+  const counted = windows();
+  counted.count("key");
+  now += counted.secondsLeft("key") * 1000;
+  expect(counted.failures("key")).toBe(0);
+});
+
 test("a failure for another key resets no count, however long after the start", () => {
   const counted = windows();
   now += 5000;

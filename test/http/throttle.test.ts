@@ -96,6 +96,11 @@ test("guesses at a password that an address sends at once are limited like those
   expect(guesses.filter(({ status }) => status === "fulfilled")).toHaveLength(3);
 });
 
+test("loopback is exempt with passwords too", async () => {
+  const { begin } = createThrottle(server.app).attemptsFrom("127.0.0.1");
+  for (let n = 0; n < 5; n++) await begin(`user${n}`, null);
+});
+
 describe("passwords", () => {
   const PASSWORD = "correct horse";
   const HOME = "198.51.100.1";
@@ -145,6 +150,41 @@ describe("passwords", () => {
     expect([await sync(AWAY), await sync(HOME)]).toEqual([429, 200]);
     server.http = first;
     await other.close();
+  });
+
+  test("all addresses of an IPv6 network are known with the first", async () => {
+    expect(await sync("2001:db8:0:1::1")).toBe(200);
+    await until(async () => (await server.sql("select 1 from known_networks")).length === 1);
+    server.clock.advance(11 * 60_000);
+    await guess("ann", 30, anywhere);
+    expect([await sync("2001:db8:0:2::1"), await sync("2001:db8:0:1::2")]).toEqual([429, 200]);
+  });
+
+  test("who guessed too often, in known networks or others, is told to wait for a quarter of an hour", async () => {
+    const throttle = createThrottle(server.app);
+    const guessFrom = (network: number, user_id: number | null) =>
+      throttle.attemptsFrom(`198.51.100.${network}`).begin("ann", user_id);
+    const refusal = { code: "too_many", extras: { retry_after: 900 } };
+    for (let n = 0; n < 30; n++) await guessFrom(n, null);
+    expect(await rejectionOf(guessFrom(30, null))).toMatchObject(refusal);
+    for (let network = 0; network < 6; network++) throttle.attemptsFrom(`198.51.100.${network}`).succeed(ann.id);
+    await until(async () => (await server.sql("select 1 from known_networks")).length === 6);
+    for (let n = 0; n < 150; n++) await guessFrom(n % 5, ann.id);
+    expect(await rejectionOf(guessFrom(5, ann.id))).toMatchObject(refusal);
+  });
+
+  test("right ones count nowhere, however many there are at once", async () => {
+    expect(await sync(HOME)).toBe(200);
+    await until(async () => (await server.sql("select 1 from known_networks")).length === 1);
+    const { begin } = createThrottle(server.app).attemptsFrom(HOME);
+    for (let n = 0; n < 160; n++) (await begin("ann", ann.id))();
+  });
+
+  test("guesses at names that nobody can have are counted together", async () => {
+    const throttle = createThrottle(server.app);
+    const guessAt = (n: number) => throttle.attemptsFrom(`198.51.100.${n}`).begin(`no name ${n}`, null);
+    for (let n = 0; n < 30; n++) await guessAt(n);
+    expect(await rejectionOf(guessAt(30))).toMatchObject({ code: "too_many" });
   });
 
   test("a network is unknown again 30 days after the last sign-in", async () => {
@@ -237,13 +277,17 @@ describe("passwords", () => {
     expect(await sync(HOME)).toBe(401);
   });
 
-  test("a user's limit can't be reset by failures for thousands of other names", async () => {
+  test("a user's limit can't be reset by failures for thousands of other names, which stay limited", async () => {
     const throttle = createThrottle(server.app);
     const guessAt = (name: string, n: number) =>
       throttle.attemptsFrom(`2001:db8:${n.toString(16)}::1`).begin(name, null);
     for (let n = 0; n < 30; n++) await guessAt("ann", n);
     for (let n = 0; n < 10_100; n++) await guessAt(`user${n}`, n);
     expect(await rejectionOf(guessAt("ann", 50_000))).toMatchObject({ code: "too_many" });
+    for (let n = 0; n < 30; n++) await guessAt("bob", 20_000 + n);
+    expect(await rejectionOf(guessAt("bob", 50_000))).toMatchObject({ code: "too_many" });
+    for (let n = 0; n < 100; n++) await guessAt(`user${n}`, 30_000);
+    expect(await rejectionOf(guessAt("cy", 30_000))).toMatchObject({ code: "too_many" });
   });
 
   test("wrong tokens, which a web page can send, don't count as wrong passwords of the visitor's address", async () => {
