@@ -97,6 +97,15 @@ describe("the client's address", () => {
   }
 });
 
+test("the doctor hears whether the first address that proxies forward is the client's", () => {
+  const { describeClient } = createForwarded({ trusted_proxies: ["10.0.0.0/8"] });
+  const heard = (forwarded: string) =>
+    describeClient(received(new Request(ORIGIN, { headers: { "X-Forwarded-For": forwarded } }), "10.0.0.1"));
+  const address = "198.51.100.1";
+  expect(heard("198.51.100.1:1234 , 10.1.1.1")).toEqual({ address, forwarded: "used" });
+  expect(heard("203.0.113.9, 198.51.100.1")).toEqual({ address, forwarded: "ignored" });
+});
+
 describe("a proxy that no setting names", () => {
   const warnings: unknown[] = [];
   const forwarded = (public_url?: string) => {
@@ -106,13 +115,22 @@ describe("a proxy that no setting names", () => {
   const proxied = new Request(ORIGIN, { headers: { ...FORWARDED, "X-Forwarded-For": "198.51.100.1" } });
 
   test("is believed that clients use https, on this machine and in private networks, but no host or address", () => {
-    for (const address of ["127.0.0.1", "::1", "172.17.0.1", "192.168.1.2", "fd00::1", "::ffff:10.0.0.1"]) {
+    for (const address of [
+      "127.0.0.1",
+      "::1",
+      "172.17.0.1",
+      "192.168.1.2",
+      "169.254.7.7",
+      "fd00::1",
+      "fe80::1%eth0",
+      "::ffff:10.0.0.1",
+    ]) {
       const { baseUrlOf, addressOf } = forwarded();
       expect(baseUrlOf(received(proxied, address))).toBe("https://podkeep.test");
       expect(addressOf(received(proxied, address))).not.toBe("198.51.100.1");
     }
     for (const address of ["192.0.2.7", "2001:db8::1", "", undefined]) {
-      if (address) expect(forwarded().baseUrlOf(received(proxied, address))).toBe(ORIGIN);
+      expect(forwarded().baseUrlOf(received(proxied, address))).toBe(ORIGIN);
     }
   });
 
@@ -122,6 +140,7 @@ describe("a proxy that no setting names", () => {
     baseUrlOf(received(proxied, "203.0.113.5"));
     expect(warnings).toEqual([]);
     addressOf(received(proxied, "172.17.0.1"));
+    expect(warnings).toHaveLength(1);
     baseUrlOf(received(proxied, "172.17.0.1"));
     const text = "a proxy at 172.17.0.1 forwards requests: set PODKEEP_TRUSTED_PROXIES=172.17.0.1";
     expect(warnings).toEqual([[{ peer: "172.17.0.1" }, text]]);
@@ -134,7 +153,13 @@ describe("another host than the public URL's", () => {
     otherUrlOf(received(new Request(`http://${host}/`, { headers }), address));
 
   test("is a stranger's, unless it is an address or a name that only a local network has", () => {
-    for (const host of ["evil.example", "pods.example.evil.example", "evil.example:8042", "local.evil.example"]) {
+    for (const host of [
+      "evil.example",
+      "pods.example.evil.example",
+      "evil.example:8042",
+      "local.evil.example",
+      "evil.notlocal",
+    ]) {
       expect([host, other(host)]).toEqual([host, "https://pods.example/podkeep"]);
     }
     for (const host of [
@@ -146,6 +171,7 @@ describe("another host than the public URL's", () => {
       "[::1]:8042",
       "raspberrypi",
       "pi.local",
+      "pods.localhost",
       "pods.home.arpa",
       "podkeep.internal",
     ]) {
