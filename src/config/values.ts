@@ -107,7 +107,7 @@ export const host: Read<string> = (given) => {
 
 /** Reads host:port or [address]:port. @throws Error if the text is neither */
 export function parseListen(text: string): { host: string; port: number } {
-  const match = /^(?:\[([\da-f:.]+)\]|([^:\s]+)):(\d{1,5})$/i.exec(text);
+  const match = /^(?:\[([\da-f:.]+)\]|([^:\s[\]]+)):(\d{1,5})$/i.exec(text);
   const [host, port] = [match?.[1] ?? match?.[2], Number(match?.[3])];
   if (!host || port > 65535) throw new Error("is not an address and port (example: 127.0.0.1:9042)");
   return { host, port };

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Environment, type Flags, readConfig } from "../../src/config/settings.ts";
-import { parseDuration } from "../../src/config/values.ts";
+import { parseDuration, parsePostgresUrl } from "../../src/config/values.ts";
 
 const URL_OF_DATABASE = "postgres://ann:s3cr3t@db.example/podkeep";
 
@@ -97,12 +97,16 @@ describe("a wrong setting is refused with its name, its value and an example:", 
     [{ PODKEEP_HOST: "a b" }, 'PODKEEP_HOST="a b" is not a host name or an IP address (example: 127.0.0.1)'],
     [{ PODKEEP_HOST: "192.168.1.256" }, 'PODKEEP_HOST="192.168.1.256" is not a host name or an IP address'],
     [{ PODKEEP_HOST: "fe80::1%eth0" }, 'PODKEEP_HOST="fe80::1%eth0" names an interface, which no URL can'],
+    [{ PODKEEP_HOST: "nas/podkeep" }, 'PODKEEP_HOST="nas/podkeep" is not a host name or an IP address'],
+    [{ PODKEEP_HOST: "0.0.0.0:8042" }, 'PODKEEP_HOST="0.0.0.0:8042" has a port: give it as PODKEEP_PORT'],
     [{ PODKEEP_BUSY_TIMEOUT: "5" }, 'PODKEEP_BUSY_TIMEOUT="5" is not a duration in ms, s, m, h or d (example: 5s)'],
     // A timer set for longer fires at once, again and again.
     [{ PODKEEP_DELETION_POLL: "25d" }, 'PODKEEP_DELETION_POLL="25d" is longer than 24d'],
     [{ PODKEEP_DATABASE_TIMEOUT: "0s" }, 'PODKEEP_DATABASE_TIMEOUT="0s" is not longer than 0'],
     [{ PODKEEP_DELETION_POLL: "0s" }, 'PODKEEP_DELETION_POLL="0s" is not longer than 0 (example: 5s)'],
     [{ PODKEEP_FEED_LOOKUP_POLL: "0ms" }, 'PODKEEP_FEED_LOOKUP_POLL="0ms" is not longer than 0 (example: 30s)'],
+    [{ PODKEEP_HISTORY_KEEP: "23h" }, 'PODKEEP_HISTORY_KEEP="23h" is shorter than 1d (example: 400d)'],
+    [{ PODKEEP_HISTORY_KEEP: "36501d" }, 'PODKEEP_HISTORY_KEEP="36501d" is longer than 36500d'],
     [{ PODKEEP_LOG_LEVEL: "loud" }, 'PODKEEP_LOG_LEVEL="loud" is not one of debug, info, warn, error, silent'],
     [{ PODKEEP_PUBLIC_URL: "pods.example" }, 'PODKEEP_PUBLIC_URL="pods.example" is not an http or https URL'],
     [{ PODKEEP_PUBLIC_URL: "https://https://pods.example" }, "is not an http or https URL"],
@@ -113,11 +117,17 @@ describe("a wrong setting is refused with its name, its value and an example:", 
     [{ PODKEEP_PUBLIC_URL: "https://ann:pw@pods.example" }, "has more than scheme, host, port and path"],
     [{ PODKEEP_PUBLIC_URL: "javascript:alert(1)" }, "is not an http or https URL"],
     [{ PODKEEP_METRICS_LISTEN: "9042" }, 'PODKEEP_METRICS_LISTEN="9042" is not an address and port'],
+    [{ PODKEEP_METRICS_LISTEN: "::1:9042" }, 'PODKEEP_METRICS_LISTEN="::1:9042" is not an address and port'],
+    [{ PODKEEP_METRICS_LISTEN: "[nas]:9042" }, 'PODKEEP_METRICS_LISTEN="[nas]:9042" is not an address and port'],
+    [{ PODKEEP_METRICS_LISTEN: "a b:9042" }, 'PODKEEP_METRICS_LISTEN="a b:9042" is not an address and port'],
+    [{ PODKEEP_METRICS_LISTEN: "nas:65536" }, 'PODKEEP_METRICS_LISTEN="nas:65536" is not an address and port'],
     [{ PODKEEP_BACKUP_SCHEDULE: "daily" }, 'PODKEEP_BACKUP_SCHEDULE="daily" is not a cron expression of five fields'],
+    [{ PODKEEP_BACKUP_SCHEDULE: "0 30 3 * * *" }, "is not a cron expression of five fields"],
     [{ PODKEEP_MAX_PER_PAGE: "0" }, 'PODKEEP_MAX_PER_PAGE="0" is not between 1 and 5000'],
     [{ PODKEEP_DATA_DIR: "/data\r" }, "begins or ends with white space"],
     [{ PODKEEP_BACKUP_DIR: " /mnt/usb" }, 'PODKEEP_BACKUP_DIR=" /mnt/usb" begins or ends with white space'],
     [{ PODKEEP_BACKUP_DIR: '"/mnt/usb"' }, "has quotes around it, which name another directory"],
+    [{ PODKEEP_BACKUP_DIR: "'/mnt/usb'" }, "has quotes around it, which name another directory"],
     [{ PODKEEP_PORT: "x", PODKEEP_MAX_ITEMS: "y" }, '(example: 8042); PODKEEP_MAX_ITEMS="y" is not a whole number'],
   ];
   for (const range of ["proxy.example", "10.0.0.0/99", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0/8"]) {
@@ -130,6 +140,7 @@ describe("a wrong setting is refused with its name, its value and an example:", 
   test("a flag", () => {
     expect(() => readConfig({ max_per_page: "0" }, {})).toThrow('--max-per-page="0" is not between 1 and 5000');
     expect(() => readConfig({ host: "" }, {})).toThrow(/^--host="" is empty \(example: 127\.0\.0\.1\)$/);
+    expect(() => readConfig({ backup_dir: "" }, {})).toThrow('--backup-dir="" is empty');
   });
   test("a secret, without its value", () => {
     const read = () => readConfig({}, { PODKEEP_DATABASE_URL: "mysql://ann:s3cr3t@db.example/" });
@@ -148,6 +159,27 @@ describe("a wrong setting is refused with its name, its value and an example:", 
     const message = `PODKEEP_DATABASE_URL_FILE="${file}" can't be read: no such file or directory`;
     expect(() => readConfig({}, { PODKEEP_DATABASE_URL_FILE: file })).toThrow(message);
   });
+});
+
+test("the least and the most that an error names are taken", () => {
+  const day = 86_400_000;
+  const least = readConfig({ port: "0", max_body: "1024", history_keep: "1d" }, {}).config;
+  expect(least).toMatchObject({ port: 0, max_body: 1024, history_keep: day });
+  const flags = { port: "65535", max_body: "1000000000", history_keep: "36500d", drain_timeout: "24d" };
+  const most = { port: 65535, max_body: 1_000_000_000, history_keep: 36_500 * day, drain_timeout: 24 * day };
+  expect(readConfig(flags, {}).config).toMatchObject(most);
+  for (const metrics_listen of ["nas:65535", "[FD00::A]:9042"])
+    expect(readConfig({ metrics_listen }, {}).config).toMatchObject({ metrics_listen });
+});
+
+test("of a PostgreSQL URL the server, user and database are shown, with what PostgreSQL takes if they are missing", () => {
+  const shown = { server: "db.example:5432", user: "ann", database: "ann" };
+  expect(parsePostgresUrl("postgres://ann:s3cr3t@db.example")).toEqual(shown);
+  expect(parsePostgresUrl("postgres:///pods")).toEqual({ server: "localhost:5432", user: "", database: "pods" });
+  // Not several hosts, and not a host behind the database.
+  expect(parsePostgresUrl("postgres://ann:host=a,b@db.example/a,b")).toEqual({ ...shown, database: "a,b" });
+  for (const url of ["postgres://ann:12/s3cr3t@db.example", "postgres://db.example/a/b"])
+    expect(() => parsePostgresUrl(url)).toThrow("can't be read: in the password write");
 });
 
 test("sizes are bytes, or a number and a unit of 1024", () => {
