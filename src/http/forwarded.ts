@@ -121,8 +121,8 @@ const originOf = (scheme: string, host: string) => new URL(`${scheme}://${host}`
 
 const isHost = (text: string) => /^[\w.:[\]-]+$/.test(text) && URL.canParse(`http://${text}`);
 
-/** Whether a host of a URL is an IP address or a name of the local network. */
-const isLocalHost = (hostname: string) => hostname.startsWith("[") || isIP(hostname) > 0 || LOCAL_NAME.test(hostname);
+/** Whether a host of a URL is an IP address or a name of the local network: of these, IPv6 in brackets has no dot. */
+const isLocalHost = (hostname: string) => isIP(hostname) > 0 || LOCAL_NAME.test(hostname);
 
 const privateNetworks = once(() => networkList(PRIVATE));
 const isPrivate = (address: string) => isIP(address) > 0 && privateNetworks().check(address, familyOf(address));

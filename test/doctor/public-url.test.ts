@@ -130,7 +130,9 @@ test("a proxy with something else at /v1 is reported", async () => {
 
 test("a proxy that forwards /v1 only is reported, with the apps that don't work", async () => {
   const address = front((request) =>
-    new URL(request.url).pathname.startsWith("/v1/") ? forward(request) : new Response("<html>", { status: 404 }),
+    new URL(request.url).pathname.startsWith("/v1/")
+      ? forward(request)
+      : new Response("<title>Home</title>", { status: 404 }),
   );
   expect(await checkPublicUrl(address, token)).toContainEqual({
     about: "paths",
@@ -219,5 +221,11 @@ test("a URL that doesn't respond is reported", async () => {
 test("a token of another server is a warning", async () => {
   const other = token.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
   expect(await judge(front(forward), other)).toMatchObject([{ about: "links", state: "warning" }]);
-  expect(await judge(front(forward), null)).toMatchObject([{ about: "links", state: "warning" }]);
+});
+
+test("without a token, links are not checked, which is a warning", async () => {
+  const detail = "not checked";
+  expect(await checkPublicUrl(front(forward), null)).toContainEqual(
+    expect.objectContaining({ about: "links", state: "warning", detail }),
+  );
 });

@@ -38,7 +38,7 @@ describe("links have", () => {
     expect(await baseUrlOfNext(proxied, FORWARDED, "192.0.2.8")).toBe(ORIGIN);
   });
   test("the first scheme and host, if each of several proxies adds its own", async () => {
-    const both = { "X-Forwarded-Proto": "https, http", "X-Forwarded-Host": "pods.example:8443, inner.example" };
+    const both = { "X-Forwarded-Proto": "https , http", "X-Forwarded-Host": "pods.example:8443 , inner.example" };
     expect(await baseUrlOfNext(proxied, both, "192.0.2.7")).toBe("https://pods.example:8443");
     await server.close();
     expect(await baseUrlOfNext({}, both, "127.0.0.1")).toBe("https://podkeep.test");
@@ -59,6 +59,7 @@ describe("links have", () => {
       ["javascript", 'evil.example/"><'],
       ["x-http", "x@evil.example"],
       ["https-x", "evil.example/x"],
+      ["", "evil.example:99999"],
     ]) {
       const odd = { "X-Forwarded-Proto": proto, "X-Forwarded-Host": host };
       expect(await baseUrlOfNext(proxied, odd, "192.0.2.7")).toBe(ORIGIN);
