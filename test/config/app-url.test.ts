@@ -37,6 +37,15 @@ test.each([
   expect(appUrl({ host, port: 1, public_url: undefined }, lo)).toBe(url);
 });
 
+test("it is none in a network of containers, virtual machines or tunnels", () => {
+  const names =
+    "docker0 br-1f2e3d veth1a2b virbr0 vmnet8 lxcbr0 cni0 podman0 tun0 tap0 wg0 tailscale0 utun3 ztabcdef".split(" ");
+  const virtual = Object.fromEntries(names.map((name, n) => [name, [at(`172.17.${n}.1`)]]));
+  const config = { host: "0.0.0.0", port: 1, public_url: undefined };
+  expect(appUrl(config, () => virtual)).toBe("http://127.0.0.1:1");
+  expect(appUrl(config, () => ({ ...virtual, eth0: [at("10.0.0.2")] }))).toBe("http://10.0.0.2:1");
+});
+
 test("in a sandbox that keeps the machine's addresses from the program it is that too", () => {
   const refuse = () => {
     throw new Error("A system error occurred: getifaddrs returned 97");
@@ -78,6 +87,8 @@ test("only loopback URLs are for this machine alone", () => {
     "http://[::1]:1",
     "http://192.168.1.20:1",
     "https://a.example",
+    "https://localhost.example",
+    "https://127.example",
   ];
-  expect(urls.map(isLocal)).toEqual([true, true, true, false, false]);
+  expect(urls.map(isLocal)).toEqual([true, true, true, false, false, false, false]);
 });

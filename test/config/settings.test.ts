@@ -111,6 +111,8 @@ describe("a wrong setting is refused with its name, its value and an example:", 
     [{ PODKEEP_PUBLIC_URL: "pods.example" }, 'PODKEEP_PUBLIC_URL="pods.example" is not an http or https URL'],
     [{ PODKEEP_PUBLIC_URL: "https://https://pods.example" }, "is not an http or https URL"],
     [{ PODKEEP_PUBLIC_URL: "https://https//pods.example" }, "is not an http or https URL"],
+    [{ PODKEEP_PUBLIC_URL: "https://http://pods.example" }, "is not an http or https URL"],
+    [{ PODKEEP_PUBLIC_URL: "httpsx://pods.example" }, "is not an http or https URL"],
     [{ PODKEEP_PUBLIC_URL: "https://pods.example/a;b" }, "has a ; in its path"],
     [{ PODKEEP_PUBLIC_URL: "https://pods.example/?a=b" }, "has more than scheme, host, port and path"],
     [{ PODKEEP_PUBLIC_URL: "https://pods.example/#top" }, "has more than scheme, host, port and path"],
@@ -208,6 +210,7 @@ test("a public URL is taken as browsers write it, without doubled slashes and th
   expect(urlOf("https://pods.example/@ann")).toBe("https://pods.example/@ann");
   expect(urlOf("https://pods.example//a//b//")).toBe("https://pods.example/a/b");
   expect(urlOf("https://pods.example//")).toBe("https://pods.example");
+  expect(urlOf("https://https.example.http/")).toBe("https://https.example.http");
 });
 
 test("durations are a number and a unit", () => {

@@ -197,6 +197,13 @@ test("a proxy that passes the public URL's path on is reported, with what to set
   ]);
 });
 
+test("a proxy that does not know the public URL's path is not said to pass it on", async () => {
+  const address = front(() => new Response("<html>", { status: 404 }));
+  expect(await judge(`${address}/podkeep`)).toMatchObject([
+    { about: "public URL", advice: "Configure the proxy to forward the whole path, /v1 included" },
+  ]);
+});
+
 test("a redirect is reported, because clients don't send tokens to its target", async () => {
   const address = front((request) => Response.redirect(request.url.replace("http:", "https:"), 301));
   expect(await checkPublicUrl(address, token)).toContainEqual({
