@@ -46,6 +46,15 @@ test("it is none in a network of containers, virtual machines or tunnels", () =>
   expect(appUrl(config, () => ({ ...virtual, eth0: [at("10.0.0.2")] }))).toBe("http://10.0.0.2:1");
 });
 
+test("of a port that the server picks it has PORT, and the advice too", () => {
+  const config = { port: 0, public_url: undefined };
+  expect(appUrl({ ...config, host: "0.0.0.0" }, home)).toBe("http://192.168.1.20:PORT");
+  expect(isLocal(appUrl({ ...config, host: "127.0.0.1" }, home))).toBe(true);
+  expect(adviseForPhones({ host: "0.0.0.0", port: 0 }, "container")).toEndWith(
+    "PODKEEP_PUBLIC_URL=http://ADDRESS:PORT",
+  );
+});
+
 test("in a sandbox that keeps the machine's addresses from the program it is that too", () => {
   const refuse = () => {
     throw new Error("A system error occurred: getifaddrs returned 97");

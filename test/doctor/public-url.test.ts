@@ -215,10 +215,45 @@ test("a redirect is reported, because clients don't send tokens to its target", 
 });
 
 test("a proxy that signs people in itself is reported, and not as a URL for apps", async () => {
-  const address = front(({ url }) => Response.redirect(`https://auth.example/?rd=${encodeURIComponent(url)}`, 302));
+  for (const target of [
+    (url: string) => `https://auth.example/?rd=${encodeURIComponent(url)}`,
+    (url: string) => `https://auth.example/?rd=${url}`,
+    () => "/login-of-a-proxy-with-a-path-that-is-long",
+  ]) {
+    const address = front(({ url }) => new Response(null, { status: 302, headers: { Location: target(url) } }));
+    expect(await judge(address)).toMatchObject([
+      { about: "public URL", advice: expect.stringContaining("and ask for no sign-in itself") },
+    ]);
+  }
+});
+
+test("a redirect to a path is reported with its URL", async () => {
+  const address = front(() => new Response(null, { status: 302, headers: { Location: "/login" } }));
+  const detail = `${address} redirects to ${address}/login`;
+  expect(await checkPublicUrl(address, token)).toContainEqual(expect.objectContaining({ about: "public URL", detail }));
+});
+
+test("a proxy that changes the path is reported, and not as one that passes a path on", async () => {
+  const address = front((request) => forward(new Request(request.url.replace("/v1/", "/podcasts/v1/"), request)));
   expect(await judge(address)).toMatchObject([
-    { about: "public URL", advice: expect.stringContaining("and ask for no sign-in itself") },
+    { about: "public URL", advice: "Configure the proxy to forward the whole path, /v1 included" },
   ]);
+});
+
+test("a server that fails is reported with its status", async () => {
+  const failure = () => new Response("failed", { status: 500, headers: { "X-Request-Id": "1" } });
+  const address = front((request) => (request.headers.has("Authorization") ? failure() : forward(request)));
+  const [links] = (await checkPublicUrl(address, token)).filter(({ about }) => about === "links");
+  expect(links).toMatchObject({ state: "problem", detail: "GET /v1/subscriptions responds 500" });
+});
+
+test("an older server, which does not say how it sees the doctor, passes", async () => {
+  const address = front(async (request) => {
+    const response = await forward(request);
+    response.headers.delete(CLIENT);
+    return response;
+  });
+  expect(await judge(address)).toEqual([]);
 });
 
 test("a URL that doesn't respond is reported", async () => {
