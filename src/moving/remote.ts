@@ -66,9 +66,10 @@ export function readServer(text: string): URL {
 /** @param bearer whether the password is a token */
 export function openRemote(account: Account, bearer = false): Remote {
   const { server, user, password } = account;
-  const basic = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
   // A header has bytes: a password that is no token is sent all the same, and refused.
-  const authorization = bearer ? `Bearer ${Buffer.from(password).toString("latin1")}` : basic;
+  const authorization = bearer
+    ? `Bearer ${Buffer.from(password).toString("latin1")}`
+    : `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
   const cookies = new Map<string, string>();
   const { host } = server;
   let received = 0;
