@@ -40,6 +40,13 @@ const changes = async () => (await entries()).map(({ what, feed_url, before }) =
 const restore = (as_of: number, { exact } = { exact: true }) =>
   restoreSubscriptions(server.app, me(), { as_of }, exact);
 
+/** Stores a URL as an older version did that took others. */
+async function storeAs(from: string, to: string): Promise<void> {
+  for (const table of ["subscriptions", "history"]) {
+    await server.sql(`update ${table} set feed_url = '${to}' where feed_url = '${from}'`);
+  }
+}
+
 describe("the history", () => {
   test("says what changed, newest first, with feed URL and guid as they were then", async () => {
     await user.add(A, ONE);
@@ -230,12 +237,7 @@ describe("restoring a list", () => {
     await user.add(C, THREE);
     await user.add("https://d.example/feed", guidOf(4));
     const old = (name: string) => `https://${name}..example/feed`;
-    for (const name of ["a", "b", "c"]) {
-      const [from, to] = [`https://${name}.example/feed`, old(name)];
-      for (const table of ["subscriptions", "history"]) {
-        await server.sql(`update ${table} set feed_url = '${to}' where feed_url = '${from}'`);
-      }
-    }
+    for (const name of ["a", "b", "c"]) await storeAs(`https://${name}.example/feed`, old(name));
     const before = server.clock.now();
     later();
     await patch(ONE, { is_subscribed: false });
@@ -251,9 +253,7 @@ describe("restoring a list", () => {
     await user.add(A, ONE);
     await user.add(B, TWO);
     await user.add(C, THREE);
-    for (const table of ["subscriptions", "history"]) {
-      await server.sql(`update ${table} set feed_url = 'https://b..example/feed' where feed_url = '${B}'`);
-    }
+    await storeAs(B, "https://b..example/feed");
     const before = server.clock.now();
     later();
     await patch(ONE, { new_guid: THREE });
