@@ -1,4 +1,5 @@
 // The URL of the server on this machine.
+import { isIP, plainAddress } from "../domain/networks.ts";
 import type { Config } from "./settings.ts";
 
 // A server on :: is reached by IPv4 too, and by that alone where IPv6 is off.
@@ -16,6 +17,12 @@ function nameOf(host: string): string {
 
 /** Whether a server that is given this host listens on all addresses. */
 export const isWildcard = (host: string): boolean => WILDCARDS.has(nameOf(host));
+
+/** Whether one port of this machine can't be given to a server on each of two hosts. */
+export function canMeet(...given: [string, string]): boolean {
+  const hosts = given.map((host) => plainAddress(host) ?? nameOf(host));
+  return hosts[0] === hosts[1] || hosts.includes("::") || (hosts.includes("0.0.0.0") && hosts.every((host) => isIP(host) === 4));
+}
 
 /** The server's URL on this machine: loopback if it listens on all addresses. */
 export function localUrl({ host, port }: { host: string; port: number | string }): string {

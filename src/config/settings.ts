@@ -1,9 +1,9 @@
 // Loading settings from flags, the environment and files.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isIP } from "../domain/networks.ts";
 import { DomainError, messageOf, reasonOf } from "../errors.ts";
 import { findHome } from "./home.ts";
+import { canMeet } from "./local-url.ts";
 import type { Location } from "./location.ts";
 import {
   defaultOf,
@@ -108,12 +108,7 @@ export function readConfig(flags: Flags, env: Environment, files: SettingsFile[]
 function takesOwnPort({ host = "", port, metrics_listen }: Partial<Values>): boolean {
   if (!port || metrics_listen === undefined) return false;
   const metrics = parseListen(metrics_listen);
-  const hosts = [host, metrics.host];
-  const meet =
-    host === metrics.host ||
-    hosts.includes("::") ||
-    (hosts.includes("0.0.0.0") && hosts.every((one) => isIP(one) === 4));
-  return port === metrics.port && meet;
+  return port === metrics.port && canMeet(host, metrics.host);
 }
 
 /** The value as text and its source. */

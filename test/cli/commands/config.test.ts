@@ -65,7 +65,7 @@ test("an address of metrics that this machine doesn't have, or the server's own 
     err: expect.stringContaining("Can't listen on example.invalid: this machine doesn't have that address"),
   });
   const port = "PODKEEP_PORT=9042";
-  for (const host of ["127.0.0.1", "0.0.0.0", "::"])
+  for (const host of ["127.0.0.1", "0.0.0.0", "::", "0", "127.1", "::0", "::ffff:0.0.0.0", "::ffff:7f00:1"])
     expect(await check(port, `PODKEEP_HOST=${host}`, "PODKEEP_METRICS_LISTEN=127.0.0.1:9042")).toMatchObject({
       code: 3,
       err: expect.stringContaining('PODKEEP_METRICS_LISTEN="127.0.0.1:9042" is the server\'s own port'),
