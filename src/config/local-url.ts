@@ -21,7 +21,11 @@ export const isWildcard = (host: string): boolean => WILDCARDS.has(nameOf(host))
 /** Whether one port of this machine can't be given to a server on each of two hosts. */
 export function canMeet(...given: [string, string]): boolean {
   const hosts = given.map((host) => plainAddress(host) ?? nameOf(host));
-  return hosts[0] === hosts[1] || hosts.includes("::") || (hosts.includes("0.0.0.0") && hosts.every((host) => isIP(host) === 4));
+  return (
+    hosts[0] === hosts[1] ||
+    hosts.includes("::") ||
+    (hosts.includes("0.0.0.0") && hosts.every((host) => isIP(host) === 4))
+  );
 }
 
 /** The server's URL on this machine: loopback if it listens on all addresses. */

@@ -27,9 +27,10 @@ export async function findOpenPodcast(remote: Remote) {
   return { isFound: answer.status === 401 || Page.safeParse(readJson(answer)).success, answer };
 }
 
-/** @throws DomainError "unauthorized", "unavailable", "too_large" */
+/** @throws DomainError "unauthorized", "unavailable", "invalid", "too_large" */
 export async function readOpenPodcast(remote: Remote): Promise<Moving> {
   const feeds = new Map<string, Moving["feeds"][number]>();
+  const asked = new Set<string>();
   let { answer } = await findOpenPodcast(remote);
   for (let pages = 0; pages < MOST_PAGES; pages++) {
     const { subscriptions, next } = readAnswer(remote, answer, Page, "subscriptions", "the Open Podcast API");
@@ -42,7 +43,11 @@ export async function readOpenPodcast(remote: Remote): Promise<Moving> {
     if (feeds.size > MOST_FEEDS)
       throw new DomainError("too_large", `${remote.host} has more than ${MOST_FEEDS} podcasts`);
     if (!next) return { ...nothingFrom(remote.host), feeds: [...feeds.values()] };
-    answer = await remote.send(pathOf(remote, next));
+    const path = pathOf(remote, next);
+    if (asked.has(path))
+      throw new DomainError("invalid", `${remote.host} links to ${path} twice: its pages have no end`);
+    asked.add(path);
+    answer = await remote.send(path);
   }
   throw new DomainError("too_large", `${remote.host} gives its podcasts in more than ${MOST_PAGES} pages`);
 }

@@ -306,12 +306,23 @@ describe("each server's list and places are read", () => {
             feed_url: `https://a.example/${page}/${n}`,
             guid: `00000000-0000-4000-8000-${String(page * 10_000 + n).padStart(12, "0")}`,
           }));
-          return Response.json({ subscriptions, next: "/subscriptions?page=1" });
+          return Response.json({ subscriptions, next: `/subscriptions?page=${page}` });
         },
       },
       { basic: false },
     );
     expect(await settle(read(url, "openpodcast"))).toThrow("more than 50000 podcasts");
+  });
+
+  test("a server whose pages lead back to one of them is refused", async () => {
+    let requests = 0;
+    const subscriptions = () => {
+      requests++;
+      return Response.json({ subscriptions: [], next: `/subscriptions?page=${requests % 2}` });
+    };
+    const url = serve({ "/subscriptions": subscriptions }, { basic: false });
+    expect(await settle(read(url, "openpodcast"))).toThrow("links to /subscriptions?page=1 twice");
+    expect(requests).toBe(3);
   });
 
   test("what a server gives in too many parts is refused, and not moved in without the rest", async () => {
@@ -324,7 +335,7 @@ describe("each server's list and places are read", () => {
       "/subscriptions": () =>
         Response.json({
           subscriptions: [{ feed_url: `https://a.example/${++part}`, guid: guid() }],
-          next: "/subscriptions?page=1",
+          next: `/subscriptions?page=${part}`,
         }),
     };
     expect(await settle(read(serve(routes), "nextcloud"))).toThrow("gives its episode actions in more than 1000 parts");
