@@ -177,3 +177,16 @@ test("without an account, or without a terminal to ask for the password on, noth
   }
   expect(seen.size).toBe(0);
 });
+
+test("a token with a character that no header takes is refused by its option's name, without the token", async () => {
+  for (const [option, args] of [
+    ["--token", ["--token", "abc…"]],
+    ["--second-token", ["--token", first, "--second-token", "abc def"]],
+    ["--other-user-token", ["--token", first, "--other-user-token", "abc\ndef"]],
+  ] as const) {
+    const { code, err } = await run([...args]);
+    expect([code, err]).toEqual([2, expect.stringContaining(`${option} has a character that no token has`)]);
+    expect(err).not.toContain("abc");
+  }
+  expect(seen.size).toBe(0);
+});
