@@ -228,9 +228,9 @@ async function readTarget(url: string, options: Options): Promise<Target> {
     throw new DomainError("invalid", "--other-user-token is this user's too: issue one for another user");
   const bearers = { "--token": token, "--second-token": secondToken, "--other-user-token": token && otherUserToken };
   for (const [name, text] of Object.entries(bearers)) {
-    // RFC 9110 section 5.5: a header takes no other; three dots stand for what was cut off.
-    if (text !== null && !/^[!-~]*$/.test(text))
-      throw new DomainError("invalid", `${name} has a character that no token has, such as a space, or … for its rest`);
+    // RFC 9110 section 5.5: headers take no other.
+    if (text !== null && !/^[ -~]*$/.test(text))
+      throw new DomainError("invalid", `${name} has a character that no token has, such as the … of one that was cut`);
   }
   // With podkeep a token is a password too; elsewhere it is refused, and the report says what was not checked.
   const password = user === "" ? null : token !== null && !passwordStdin ? token : await askPassword(passwordStdin);

@@ -181,7 +181,7 @@ test("without an account, or without a terminal to ask for the password on, noth
 test("a token with a character that no header takes is refused by its option's name, without the token", async () => {
   for (const [option, args] of [
     ["--token", ["--token", "abc…"]],
-    ["--second-token", ["--token", first, "--second-token", "abc def"]],
+    ["--second-token", ["--token", first, "--second-token", "abcß"]],
     ["--other-user-token", ["--token", first, "--other-user-token", "abc\ndef"]],
   ] as const) {
     const { code, err } = await run([...args]);
