@@ -40,6 +40,8 @@ export interface StoredAction extends Omit<EpisodeAction, "feed_url" | "episode_
 export interface Arrival {
   /** Wall time, or the user's clock if that is later, in Unix milliseconds: no action happened after it. */
   now: Millis;
+  /** Wall time alone; nothing if the times that are sent are not to be compared with it. */
+  wall?: Millis;
   /** The user's clock before the upload. */
   clock: Millis;
   /** Draws a timestamp. */
@@ -144,6 +146,17 @@ export const isSentAgain = (before: StoredAction, action: Sent, arrival: Arrival
   (wasUploaded(before, arrival) && action.sent_at > arrival.now && action.sent_at < before.sent_at) ||
   isFinishedAgain(before, action, arrival);
 
+const DAY = 24 * 60 * 60_000;
+
+/**
+ * Whether an action counts because the server's clock was ahead when the stored one arrived: the client's clock and the
+ * server's agree that its time has not come.
+ */
+function replacesAhead(before: StoredAction, { sent_at }: Sent, { wall }: Arrival): boolean {
+  if (wall === undefined || before.acted_at <= wall + DAY || Math.abs(sent_at - wall) >= DAY) return false;
+  return sent_at > before.sent_at || before.sent_at > wall + DAY;
+}
+
 type Counted = Pick<StoredAction, "kind" | "sent_at" | "started" | "position" | "total" | "device">;
 
 /**
@@ -181,6 +194,7 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   if (isCopied) return before;
   // What counts gets a later second than before: gPodder ignores what is no later than its own.
   const next = before.acted_at + 1000;
+  if (replacesAhead(before, action, arrival)) return add(next);
   // A client's own order counts, even if the server's clock went back in between.
   if (isOwn && (isSecond || sent_at > before.sent_at)) return add(next);
   // If the server's clock is behind, all that devices play happens in one moment: their own times count.

@@ -70,6 +70,7 @@ async function beginUpload(user: UserTx, client: Client | null, now: number) {
   const arrival = {
     // A wall clock that was set back must not make new plays older than stored ones.
     now: Math.max(now, clock),
+    wall: now,
     clock,
     client: client ? numberOf(client.id) : null,
     toldUntil: client ? (last ? endOf(last.given) : -1) : null,

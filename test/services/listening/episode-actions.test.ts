@@ -805,6 +805,40 @@ test("another client's later play counts though the server's clock was set back 
   expect((await read(null)).actions).toMatchObject([{ position: 2 }]);
 });
 
+const UNIDENTIFIED = "an app that nothing identifies";
+
+test.each(["AntennaPod", "gPodder", "Kasts", "Unknown", UNIDENTIFIED])(
+  "what %s plays counts again once the server's clock, which was in 2096 for a while, is right",
+  async (app) => {
+    const client = app === UNIDENTIFIED ? null : clientOf("laptop", app);
+    await subscribe(A);
+    const { timestamp: since } = await read(client);
+    const now = podkeep.clock.now();
+    podkeep.clock.set(Date.UTC(2096, 0));
+    // What an app sends without a time gets the server's.
+    await upload(clientOf("tablet"), play(100, { sent_at: podkeep.clock.now() }));
+    const place = async () => (await read(null)).actions.map(({ position }) => position);
+    podkeep.clock.set(now);
+    for (const position of [200, 300]) {
+      podkeep.clock.advance(3_600_000);
+      await read(client, { since });
+      await upload(client, play(position, { sent_at: podkeep.clock.now() }));
+      expect(await place()).toEqual([position]);
+    }
+    await upload(clientOf("phone"), play(250, { sent_at: podkeep.clock.now() - 1_800_000 }));
+    expect(await place()).toEqual([300]);
+  },
+);
+
+test("an old play does not count because the server's clock is days behind", async () => {
+  const real = podkeep.clock.now();
+  await upload(clientOf("phone"), play(200, { sent_at: real }));
+  podkeep.clock.advance(-5 * 86_400_000);
+  await upload(clientOf("tablet"), play(100, { sent_at: real - 3 * 86_400_000 }));
+  podkeep.clock.set(real);
+  expect((await read(null)).actions).toMatchObject([{ position: 200 }]);
+});
+
 /** A tablet plays before a sync of the app, which then knows its place. @returns the app's `since` */
 async function learn(client: Client, since: number): Promise<number> {
   podkeep.clock.advance(5000);
