@@ -8,6 +8,15 @@ export const findKnownNetwork = statement((db, p: Owner & { network: string }) =
   db.selectFrom("known_networks").select("seen_at").where("user_id", "=", p.user_id).where("network", "=", p.network),
 );
 
+export const findLastNetwork = statement((db, p: Owner) =>
+  db
+    .selectFrom("known_networks")
+    .select("seen_at")
+    .where("user_id", "=", p.user_id)
+    .orderBy("seen_at", "desc")
+    .limit(1),
+);
+
 export const keepKnownNetwork = saveRow("known_networks");
 
 /** Deletes all but the `kept` that were seen last. */

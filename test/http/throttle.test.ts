@@ -194,6 +194,18 @@ describe("passwords", () => {
     expect(await sync(HOME)).toBe(429);
   });
 
+  test("a network stays known though the user signs in from another one while the clock is years ahead", async () => {
+    expect(await sync(HOME)).toBe(200);
+    await until(async () => (await server.sql("select 1 from known_networks")).length === 1);
+    const years = 70 * 365 * DAY;
+    server.clock.advance(years);
+    expect(await sync(AWAY)).toBe(200);
+    await until(async () => (await server.sql(`select 1 from known_networks where seen_at > ${years}`)).length === 1);
+    server.clock.advance(-years);
+    await guess("ann", 30, anywhere);
+    expect(await sync(HOME)).toBe(200);
+  });
+
   /** Signs in from home by a throttle whose writes end before it returns, or fail. */
   function signInsFromHome() {
     const writes: Promise<unknown>[] = [];

@@ -4,6 +4,7 @@ import {
   deleteOldNetworks,
   deleteUnseenNetworks,
   findKnownNetwork,
+  findLastNetwork,
   keepKnownNetwork,
 } from "../../store/known-networks.ts";
 import type { Context } from "../context.ts";
@@ -37,8 +38,10 @@ export function createKnownNetworks({ database, clock }: Pick<Context, "database
       // Not awaited: a full disk must not lock readers out.
       database
         .write(async (tx) => {
+          const [last] = await findLastNetwork(tx, { user_id });
           await keepKnownNetwork(tx, { user_id, network, seen_at });
-          await deleteUnseenNetworks(tx, { user_id, since: seen_at - KNOWN });
+          // From the sign-in before: a clock that is years ahead for a while must not delete all others.
+          await deleteUnseenNetworks(tx, { user_id, since: Math.min(seen_at, last?.seen_at ?? seen_at) - KNOWN });
           await deleteOldNetworks(tx, { user_id, kept: MOST_OF_USER });
         }, user_id)
         .catch(() => noted.delete(key));
