@@ -24,6 +24,9 @@ const OLDEST_BUILD = Date.UTC(2026, 0);
 export const latestFor = (built: string | null): number =>
   built === null ? Number.MAX_SAFE_INTEGER : Math.max(Date.parse(built), OLDEST_BUILD) + LIFE;
 
+/** Whether a wall time may be right. An earlier one than the build is that of a computer that has just started. */
+export const mayBeRight = (now: number): boolean => now >= Math.max(build ? Date.parse(build.date) : 0, OLDEST_BUILD);
+
 const LATEST = latestFor(build?.date ?? null);
 
 /**

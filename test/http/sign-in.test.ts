@@ -326,6 +326,15 @@ describe("with a session", () => {
     }
   });
 
+  test("one signs in while the clock is in 1970, and again when it is right", async () => {
+    const now = server.clock.now();
+    const cookie = cookieOf(await login());
+    for (const time of [300_000, now]) {
+      server.clock.set(time);
+      expect((await get("/me", cookie)).status).toBe(200);
+    }
+  });
+
   test("it is not given again with the same credentials, but with others", async () => {
     const cookie = cookieOf(await login());
     expect((await get("/me", { ...cookie, ...basicAuth("ann", PASSWORD) })).headers.getSetCookie()).toEqual([]);
@@ -470,6 +479,15 @@ describe("with a session", () => {
       server.clock.advance(365 * 86_400_000 - 1);
       expect((await get("/me", cookie)).status).toBe(200);
       server.clock.advance(1);
+      await expectRefused(cookie);
+    });
+
+    test("began while the clock was decades ahead", async () => {
+      const years = 70 * 365 * 86_400_000;
+      server.clock.advance(years);
+      const cookie = cookieOf(await login());
+      expect((await get("/me", cookie)).status).toBe(200);
+      server.clock.advance(-years);
       await expectRefused(cookie);
     });
 
