@@ -15,7 +15,7 @@ export function addDoctorCommand(program: Command): void {
     .command("doctor")
     .description("Check for common problems and show how to fix them")
     .option("--url <url>", "also check the server from outside, at this public URL", readAddress)
-    .option("--token <token>", "a token of that server (default: one issued here for a minute)", readToken)
+    .option("--token <token>", "a token of that server (default: one issued here for these checks)", readToken)
     .addHelpText("after", "\nExample: podkeep doctor --url https://podcasts.example.org")
     .action(printFindings);
   addSettings(command, SERVE_SETTINGS);

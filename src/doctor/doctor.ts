@@ -29,7 +29,7 @@ const ADVICE = "Fix the cause, and run this again";
 export interface Outside {
   /** The public URL to check. */
   url?: string;
-  /** A token of that server; without it one is issued for a minute. */
+  /** A token of that server; without it one is issued for these checks. */
   token?: string;
 }
 

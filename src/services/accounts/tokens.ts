@@ -25,6 +25,8 @@ const TOKEN = /^podkeep_([a-z2-7]{10})_([a-z2-7]{26})([0-9a-z]{7})$/;
 const USE_INTERVAL = 60 * 60 * 1000;
 /** Tokens of a user, revoked ones too: some apps get one at every start. */
 const MOST_TOKENS = 1000;
+/** Milliseconds that a temporary token lasts at most: the clock of the server that reads it may be ahead. */
+const TEMPORARY = 15 * 60_000;
 const LONGEST_LABEL = 100;
 const LONGEST_APP_NAME = 40;
 
@@ -114,14 +116,14 @@ export function createToken(
 }
 
 /**
- * Runs `work` with a token that can read for a minute and is deleted after it; null if there is no user, or the database
+ * Runs `work` with a token that can read and is deleted after it; null if there is no user, or the database
  * can't be written.
  */
 export async function withTemporaryToken<T>(context: Context, work: (token: string | null) => Promise<T>): Promise<T> {
   const user = (await listUsers(context)).find((one) => !isClosed(one));
   if (!user) return work(null);
   const actor = await actAsAdmin(context, user.name, "doctor");
-  const expires_at = context.clock.now() + 60_000;
+  const expires_at = context.clock.now() + TEMPORARY;
   const issuing = issueToken(context, actor, { label: "doctor", scope: "read", expires_at });
   const issued = await unlessRefused(issuing, "unavailable", "unauthorized");
   if (!issued) return work(null);
