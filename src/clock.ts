@@ -25,7 +25,14 @@ export const latestFor = (built: string | null): number =>
   built === null ? Number.MAX_SAFE_INTEGER : Math.max(Date.parse(built), OLDEST_BUILD) + LIFE;
 
 /** Whether a wall time may be right. An earlier one than the build is that of a computer that has just started. */
-export const mayBeRight = (now: number): boolean => now >= Math.max(build ? Date.parse(build.date) : 0, OLDEST_BUILD);
+const mayBeRight = (now: number): boolean => now >= Math.max(build ? Date.parse(build.date) : 0, OLDEST_BUILD);
+
+/**
+ * Whether what lasts for `lifetime` milliseconds has expired. What has more than twice that left began while the clock was
+ * ahead, unless it is behind now.
+ */
+export const hasExpired = (expires_at: number, lifetime: number, now: number): boolean =>
+  expires_at <= now || (expires_at > now + 2 * lifetime && mayBeRight(now));
 
 const LATEST = latestFor(build?.date ?? null);
 

@@ -1,5 +1,6 @@
 // Logins of the draft of the Open Podcast API: short access tokens, and refresh tokens that rotate. Both sign in as a token
 // that is listed and revoked like any other.
+import { hasExpired } from "../../clock.ts";
 import type { Tx } from "../../db/statement.ts";
 import { DomainError } from "../../errors.ts";
 import {
@@ -172,7 +173,8 @@ export async function authenticateLogin(context: Context, token: string): Promis
   const { found, basis } = named;
   const { user_id } = found;
   if (found.kind !== "access") throw refuseToken("A refresh token is not an access token", { user_id });
-  if (found.expires_at <= context.clock.now()) throw refuseToken("The access token has expired", { user_id });
+  if (hasExpired(found.expires_at, ACCESS_TIME, context.clock.now()))
+    throw refuseToken("The access token has expired", { user_id });
   return actorOf(context, basis);
 }
 

@@ -1,6 +1,6 @@
 // Sessions: signed cookies, one for each sign-in. Those of the web page have a row in the database while they last,
 // those of apps one after they were ended.
-import { mayBeRight } from "../../clock.ts";
+import { hasExpired } from "../../clock.ts";
 import type { Tx } from "../../db/statement.ts";
 import { DomainError } from "../../errors.ts";
 import { deleteUserLinks } from "../../store/connect-links.ts";
@@ -103,7 +103,7 @@ export async function readSession(context: Context, text: string, audience: Audi
   if (!payload) throw new DomainError("unauthorized", "The session is from another version");
   const { token_id, app, device, expires_at, id = null } = payload;
   const { user_id } = found;
-  if (isOver(expires_at, audience, context.clock.now()))
+  if (hasExpired(expires_at, LIFETIMES[audience], context.clock.now()))
     throw new DomainError("unauthorized", "The session has expired");
   if (payload.audience !== audience) throw new DomainError("unauthorized", "The session is not for this");
   if (audience === "page") await seeOnPage(context, user_id, id ?? "");
@@ -115,10 +115,6 @@ export async function readSession(context: Context, text: string, audience: Audi
   const signedIn = signedInAs(audience === "page" ? { ...actor, kind: "page" } : actor, found);
   return { ...signedIn, hash, id, expires_at };
 }
-
-/** Whether a session has expired. One that lasts for so long began while the clock was ahead, unless it is behind now. */
-const isOver = (expires_at: number, audience: Audience, now: number): boolean =>
-  expires_at <= now || (expires_at > now + 2 * LIFETIMES[audience] && mayBeRight(now));
 
 const unknown = () => new DomainError("unauthorized", "The session is unknown");
 const ended = () => new DomainError("unauthorized", "The session was ended");

@@ -49,6 +49,20 @@ test("name and password give an access token for an hour, and a refresh token fo
   expect(await read(body.access_token)).toBe(401);
 });
 
+test("a login of a time when the clock was decades ahead goes on with the next refresh, which gives tokens as usual", async () => {
+  const years = 70 * 365 * DAY;
+  server.clock.advance(years);
+  const { access_token, refresh_token } = await logIn();
+  expect(await read(access_token)).toBe(200);
+  server.clock.advance(-years);
+  expect(await read(access_token)).toBe(401);
+  const { body } = await refresh(refresh_token);
+  expect([body.refresh_expires, await read(body.access_token)]).toEqual([
+    new Date(server.clock.now() + 90 * DAY).toISOString(),
+    200,
+  ]);
+});
+
 test("nothing that signs in is stored", async () => {
   const { access_token, refresh_token } = await logIn();
   const rows = JSON.stringify([
