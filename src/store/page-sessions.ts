@@ -10,12 +10,11 @@ export const findPageSession = statement((db, p: Owner & { id: string }) =>
   db.selectFrom("page_sessions").select("seen_at").where("user_id", "=", p.user_id).where("id", "=", p.id),
 );
 
-export const listPageSessions = statement((db, p: Owner & { now: number }) =>
+export const listPageSessions = statement((db, p: Owner) =>
   db
     .selectFrom("page_sessions")
-    .select(["id", "token_id", "browser", "created_at", "seen_at"])
+    .select(["id", "token_id", "browser", "created_at", "seen_at", "expires_at"])
     .where("user_id", "=", p.user_id)
-    .where("expires_at", ">", p.now)
     .orderBy("seen_at", "desc")
     .orderBy("id"),
 );

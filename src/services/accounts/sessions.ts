@@ -142,8 +142,9 @@ export interface PageSession {
 }
 
 /** Lists the page's sessions of the actor's user, the last seen first; those of revoked tokens too. */
-export function listSessions({ database, clock }: Context, { user_id }: Actor): Promise<PageSession[]> {
-  return database.read((tx) => listPageSessions(tx, { user_id, now: clock.now() }));
+export async function listSessions({ database, clock }: Context, { user_id }: Actor): Promise<PageSession[]> {
+  const rows = await database.read((tx) => listPageSessions(tx, { user_id }));
+  return rows.filter(({ expires_at }) => !hasExpired(expires_at, LIFETIMES.page, clock.now()));
 }
 
 /** Ends one of the page's sessions of the actor's user. Ending one that has ended does nothing. */

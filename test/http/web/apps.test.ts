@@ -223,6 +223,16 @@ test("a session that is over is not listed", async () => {
   expect([before, await count()]).toEqual([2, 1]);
 });
 
+test("a browser that signed in while the clock was decades ahead is signed out when it is right, and not listed", async () => {
+  const years = 70 * 365 * 86_400_000;
+  server.clock.advance(years);
+  const ahead = await signedIn(server, { name: "ann", token: PASSWORD });
+  expect((await ahead.open("/podcasts")).path).toBe("/podcasts");
+  server.clock.advance(-years);
+  expect((await ahead.open("/podcasts")).path).toStartWith("/sign-in");
+  expect(await listSessions(server.app, actAsUser(user.id))).toEqual([]);
+});
+
 test("another user's sessions can't be seen or ended, and a session by token ends none", async () => {
   const bob = await server.user("bob");
   const theirs = await signedIn(server, bob);
