@@ -1,6 +1,5 @@
 // The URL of the server on this machine.
 import { isIP, plainAddress } from "../domain/networks.ts";
-import type { Config } from "./settings.ts";
 
 // A server on :: is reached by IPv4 too, and by that alone where IPv6 is off.
 const WILDCARDS = new Map([
@@ -38,7 +37,7 @@ export function localUrl({ host, port }: { host: string; port: number | string }
  * The same, for requests. They go past the proxies of the environment, which Podman takes from its machine into each
  * container, and Docker from its settings.
  */
-export function directUrl(address: Pick<Config, "host" | "port">): string {
+export function directUrl(address: { host: string; port: number }): string {
   const url = localUrl(address);
   const { no_proxy, NO_PROXY } = process.env;
   // The runtime reads NO_PROXY only if the other is missing.
