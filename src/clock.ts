@@ -1,4 +1,5 @@
 // Time and randomness, handed in so that tests can bring their own.
+import { statSync } from "node:fs";
 import { build } from "./version.ts";
 
 export interface Clock {
@@ -20,9 +21,8 @@ const LIFE = 10 * 365 * 24 * 60 * 60 * 1000;
 /** No build is older: the clock that dated it may have been wrong too. */
 const OLDEST_BUILD = Date.UTC(2026, 0);
 
-/** The latest wall time that timestamps follow. @param built the day of the build; null if the program runs from source */
-export const latestFor = (built: string | null): number =>
-  built === null ? Number.MAX_SAFE_INTEGER : Math.max(Date.parse(built), OLDEST_BUILD) + LIFE;
+/** The latest wall time that timestamps follow. @param built when the program was built, in Unix milliseconds */
+export const latestFor = (built: number): number => Math.max(built, OLDEST_BUILD) + LIFE;
 
 /** Whether a wall time may be right. An earlier one than the build is that of a computer that has just started. */
 const mayBeRight = (now: number): boolean => now >= Math.max(build ? Date.parse(build.date) : 0, OLDEST_BUILD);
@@ -34,7 +34,10 @@ const mayBeRight = (now: number): boolean => now >= Math.max(build ? Date.parse(
 export const hasExpired = (expires_at: number, lifetime: number, now: number): boolean =>
   expires_at <= now || (expires_at > now + 2 * lifetime && mayBeRight(now));
 
-const LATEST = latestFor(build?.date ?? null);
+/** Source is as old as the last release that was fetched. */
+const fetchedAt = () => statSync(new URL("../package.json", import.meta.url)).mtimeMs;
+
+const LATEST = latestFor(build ? Date.parse(build.date) : fetchedAt());
 
 /**
  * Wall time as far as timestamps follow it. They never go back, and with one of 2038 Kasts asks for the same again and
