@@ -9,7 +9,7 @@ import { Secrets } from "./secrets.ts";
 import type { Target } from "./target.ts";
 
 /** The most requests of one run, without those that clean up. */
-const MOST_REQUESTS = 3000;
+const MOST_REQUESTS = 3500;
 /** Characters of a body that are kept for the report. */
 const KEPT = 4000;
 /** Bytes of a response that are read. */

@@ -59,18 +59,18 @@ test("a clock that goes back an hour delays no request", async () => {
   expect(sent).toEqual([0, -3_600_000, -3_599_750]);
 });
 
-test("after 3,000 requests only what cleans up is sent", async () => {
+test("after 3,500 requests only what cleans up is sent", async () => {
   const { prober, sent } = openProber(ok);
-  for (let n = 0; n < 3000; n++) await prober.request("GET", "/");
+  for (let n = 0; n < 3500; n++) await prober.request("GET", "/");
   expect(await rejectionOf(prober.request("GET", "/"))).toEqual(
-    new RunEnd("The run ends after 3000 requests: check one part, by --protocol or --check"),
+    new RunEnd("The run ends after 3500 requests: check one part, by --protocol or --check"),
   );
   for (let time = 0; time < 2; time++) prober.atEnd("what it made", () => prober.request("DELETE", "/"));
   await prober.end();
-  expect(sent.length).toBe(3001);
+  expect(sent.length).toBe(3501);
 });
 
-test("a run against a server whose list never ends is over after 3,000 requests, and leaves no subscription", async () => {
+test("a run against a server whose list never ends is over after 3,500 requests, and leaves no subscription", async () => {
   let isEndless = true;
   let pages = 0;
   const endless = ({ method, url }: Request) => {
@@ -82,7 +82,7 @@ test("a run against a server whose list never ends is over after 3,000 requests,
   try {
     const run = await runChecks(target, isOf(["openpodcast"]));
     expect([run.ended, breaksMust(run)]).toEqual([
-      "The run ends after 3000 requests: check one part, by --protocol or --check",
+      "The run ends after 3500 requests: check one part, by --protocol or --check",
       true,
     ]);
     isEndless = false;
