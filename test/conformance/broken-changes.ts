@@ -9,6 +9,8 @@ const ONE = { method: "GET", path: /^\/subscriptions\/[^/.]+$/ };
 const PATCH = { ...ONE, method: "PATCH" };
 const CHALLENGE = { "WWW-Authenticate": "Bearer" };
 const UNCHANGED = new Response(null, { status: 304 });
+const NOT_FOUND = () => Response.json({ code: 404, message: "Resource not found" }, { status: 404 });
+const pathOf = ({ url }: Pick<Request, "url">) => new URL(url).pathname;
 const appOf = ({ headers }: Request) => headers.get("authorization");
 
 /** Answers 304 to a request with an ETag in place of some responses. */
@@ -37,7 +39,83 @@ function losesOne(send: Send): Send {
   };
 }
 
+/** Makes a change of a PATCH that says of a subscription what it is already. */
+const touches =
+  (isSame: (now: Json, said: Json) => boolean): Broken["change"] =>
+  (send) =>
+  async (request) => {
+    if (!matches(PATCH, request)) return send(request);
+    const { url, headers } = request;
+    const said = (await request
+      .clone()
+      .json()
+      .catch(() => ({}))) as Json;
+    const read = await send(new Request(url, { headers }));
+    const now = read.ok ? ((await read.json()) as Json) : {};
+    const patch = (is_subscribed: boolean) =>
+      send(new Request(url, { method: "PATCH", headers, body: JSON.stringify({ is_subscribed }) }));
+    if (read.ok && isSame(now, said)) {
+      await patch(!now["is_subscribed"]);
+      await patch(now["is_subscribed"] === true);
+    }
+    return send(request);
+  };
+
 export const brokenChanges: Broken[] = [
+  {
+    breaks: ["openpodcast/page/the-same-again-is-not-a-change"],
+    does: "counts a move to the same feed URL as a change",
+    change: touches((now, said) => said["new_feed_url"] === now["feed_url"]),
+  },
+  {
+    breaks: ["openpodcast/page/the-same-again-is-not-a-change"],
+    does: "counts a change to the same guid as one",
+    change: touches((now, said) => said["new_guid"] === now["guid"] && now["new_guid"] === undefined),
+  },
+  {
+    breaks: ["openpodcast/page/the-same-again-is-not-a-change"],
+    does: "counts unsubscribing again as a change",
+    change: touches((now, said) => said["is_subscribed"] === false && now["is_subscribed"] === false),
+  },
+  {
+    breaks: ["openpodcast/page/replaced-guids-page-by-page"],
+    does: "has a subscription of several guids on one page alone",
+    change(send) {
+      const seen = new Set<unknown>();
+      return (request) => {
+        const query = new URL(request.url).searchParams;
+        if (query.get("per_page") !== "1") return send(request);
+        if (!query.has("cursor")) seen.clear();
+        const isNew = ({ new_guid }: Json) => new_guid === undefined || !seen.has(new_guid);
+        return answers(LIST, (body) => {
+          const items = itemsOf(body).filter(isNew);
+          for (const { new_guid } of items) seen.add(new_guid);
+          return { ...body, subscriptions: items };
+        })(send)(request);
+      };
+    },
+  },
+  {
+    breaks: ["openpodcast/page/since-in-microseconds"],
+    does: "takes three digits after the second at most",
+    change: instead(LIST, ({ url }) =>
+      /\.\d{4}/.test(new URL(url).searchParams.get("since") ?? "")
+        ? Response.json({ code: 405, message: "" }, { status: 405 })
+        : null,
+    ),
+  },
+  {
+    breaks: ["openpodcast/page/previous-leads-back"],
+    does: "leaves `since` out of `previous`",
+    change: answers(LIST, (body) =>
+      body["previous"] ? { ...body, previous: String(body["previous"]).replace(/since=[^&]*&/, "") } : body,
+    ),
+  },
+  {
+    breaks: ["openpodcast/read/head-has-no-body"],
+    does: "answers 200 to every HEAD",
+    change: instead({ method: "HEAD", path: /./ }, () => new Response(null, { status: 200 })),
+  },
   {
     breaks: ["openpodcast/add/again-with-another-guid"],
     does: "takes a feed with another guid for another feed",
@@ -94,6 +172,47 @@ export const brokenChanges: Broken[] = [
         if (isDeletion && ((await response.clone().json()) as Json)["status"] === "SUCCESS") told.add(request.url);
         return response;
       };
+    },
+  },
+  {
+    breaks: ["openpodcast/delete/its-end-is-not-304"],
+    does: "has an ETag of a deletion's number alone",
+    change: (send) => async (request) => {
+      const response = await send(request);
+      const isKnown = pathOf(request).startsWith("/deletions/") && request.headers.has("if-none-match");
+      return isKnown ? (UNCHANGED.clone() as Response) : response;
+    },
+  },
+  {
+    breaks: ["openpodcast/delete/subscribing-to-what-is-deleted"],
+    does: "accepts a PATCH of what was deleted, and leaves it so",
+    change: (send) => async (request) => {
+      const { url, headers } = request;
+      const body = (await request
+        .clone()
+        .json()
+        .catch(() => ({}))) as Json;
+      const response = await send(request);
+      if (!matches(PATCH, request) || response.status !== 404) return response;
+      return (await send(new Request(url, { headers }))).status === 410 ? Response.json(body) : response;
+    },
+  },
+  {
+    breaks: ["openpodcast/read/guid-in-any-case"],
+    does: "keeps a guid in capital letters, and looks for it in small ones",
+    change(send) {
+      const capital = new Set<string>();
+      const lost = ({ url }: Request) => capital.has(pathOf({ url }).slice("/subscriptions/".length).toLowerCase());
+      return instead(ONE, (request) => (lost(request) ? NOT_FOUND() : null))(
+        hears(
+          POST,
+          eachItem((item) => {
+            const guid = String(item["guid"]);
+            if (guid !== guid.toLowerCase()) capital.add(guid.toLowerCase());
+            return item;
+          }),
+        )(send),
+      );
     },
   },
   {

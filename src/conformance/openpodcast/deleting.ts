@@ -9,6 +9,7 @@ import {
   withApi,
 } from "./client.ts";
 import { latestOf } from "./list.ts";
+import { Deletion } from "./schemas.ts";
 
 /** The check that says whether waiting for a deletion is of use. */
 export const IS_CARRIED_OUT = "openpodcast/delete/is-carried-out";
@@ -205,6 +206,42 @@ export const deletingChecks = withApi([
       const { status } = await api.patch(guid, { is_subscribed: false });
       expect(`Status ${status}`, status < 500);
       expectError(await api.read(guid), 410);
+    },
+  },
+  {
+    id: "openpodcast/delete/subscribing-to-what-is-deleted",
+    says: "A PATCH that subscribes to what was deleted is refused, or it is read as subscribed",
+    source: "Open Podcast API, PATCH and GET /subscriptions/{guid}: is_subscribed, error 410",
+    level: "MUST",
+    needs: [IS_ACCEPTED, IS_CARRIED_OUT, "openpodcast/delete/ends-as-410"],
+    async run(api, prober) {
+      const { guid } = await api.addOne(prober.feed());
+      await api.deleted(await api.delete(guid));
+      const { status } = await api.patch(guid, { is_subscribed: true });
+      expect(`Status ${status}`, status < 500);
+      if (status >= 300) return expectError(await api.read(guid), 410);
+      const read = await api.get(guid);
+      expectEqual("the subscription", [read.is_subscribed, read.deleted], [true, undefined]);
+    },
+  },
+  {
+    id: "openpodcast/delete/its-end-is-not-304",
+    says: "A deletion that was carried out is not answered 304 to the ETag that it had before",
+    source: "RFC 9110, section 13.1.2; an app that polls with ETags waits for ever",
+    level: "MUST",
+    needs: [IS_CARRIED_OUT],
+    async run(api, prober) {
+      const accepted = await api.delete((await api.addOne(prober.feed())).guid);
+      if (accepted.id === undefined) throw new NotApplicable("the server gives no deletion_id");
+      const path = `/deletions/${accepted.id}`;
+      const answer = requireSuccess(await api.request("GET", path));
+      const etag = answer.headers.get("etag");
+      if (etag === null) throw new NotApplicable("the server sends no ETag");
+      // Some are carried out at once.
+      if (answer.json(Deletion).status !== "PENDING") return;
+      await api.deleted(accepted);
+      const { status } = await api.request("GET", path, { headers: { "If-None-Match": etag } });
+      expectEqual("status of the response", status, 200);
     },
   },
   {

@@ -8,6 +8,9 @@ import { Listed, type Subscription } from "./schemas.ts";
 
 const urlsOf = (items: Subscription[]) => [...new Set(feedsOf(items))].sort();
 
+/** A moment before a time, because whether `since` has its own moment is asked by one check alone. */
+const justBefore = (time: string) => new Date(Date.parse(time) - 1).toISOString();
+
 /** More than 64 bits hold. */
 const HUGE = "99999999999999999999";
 
@@ -145,6 +148,18 @@ export const pageChecks = withApi([
     },
   },
   {
+    id: "openpodcast/page/since-in-microseconds",
+    says: "`since` with six digits after the second is read",
+    source: "Open Podcast API, GET /subscriptions: since is a date-time of RFC 3339, whose fraction has any digits",
+    level: "MUST",
+    needs: ["openpodcast/page/since-gives-later-changes-only"],
+    async run(api, prober) {
+      const { feed_url, subscription_changed } = await api.addOne(prober.feed());
+      const since = justBefore(subscription_changed).replace("Z", "000Z");
+      expectEqual(`feeds since ${since}`, urlsOf(await api.ours(since)), [feed_url]);
+    },
+  },
+  {
     id: "openpodcast/page/bursts-have-an-order",
     says: "Changes within one millisecond have an order: an app that goes on from the last one it saw misses none",
     source: "Open Podcast API, GET /subscriptions: since; an app that reads while another one imports a list",
@@ -228,6 +243,33 @@ export const pageChecks = withApi([
     },
   },
   {
+    id: "openpodcast/page/the-same-again-is-not-a-change",
+    says: "A PATCH with the feed URL or the guid that a subscription has, or that unsubscribes again, makes no change",
+    source: "Open Podcast API: subscription_changed and guid_changed are when it was changed",
+    level: "SHOULD",
+    needs: [
+      IS_ACCEPTED,
+      "openpodcast/change/only-what-is-named",
+      "openpodcast/change/guid-of-another-one",
+      "openpodcast/change/feed-url-of-another-one",
+    ],
+    async run(api, prober) {
+      const feed_url = prober.feed();
+      const { guid, subscription_changed } = await api.addOne(feed_url);
+      const read = () => api.ours(justBefore(subscription_changed));
+      const added = await read();
+      // What is refused changes nothing either.
+      for (const body of [{ new_feed_url: feed_url }, { new_guid: guid }]) {
+        await api.patch(guid, body);
+        expectEqual(`the list after ${Object.keys(body)}`, await read(), added);
+      }
+      requireSuccess(await api.patch(guid, { is_subscribed: false }));
+      const unsubscribed = await read();
+      requireSuccess(await api.patch(guid, { is_subscribed: false }));
+      expectEqual("the list after unsubscribing again", await read(), unsubscribed);
+    },
+  },
+  {
     id: "openpodcast/page/a-replaced-guid-is-in-the-changes",
     says: "An app that knows the former guid reads its replacement in the list of changes",
     source: "Open Podcast API: new_guid, guid_changed",
@@ -239,6 +281,25 @@ export const pageChecks = withApi([
       requireSuccess(await api.patch(guid, { new_guid }));
       const found = (await api.ours(subscription_changed)).find((item) => item.guid === guid || item.new_guid);
       expectEqual("new_guid in the list", found?.new_guid?.toLowerCase(), new_guid);
+    },
+  },
+  {
+    id: "openpodcast/page/replaced-guids-page-by-page",
+    says: "Page by page the list has the same guids of subscriptions that were renamed as in one page",
+    source: "Open Podcast API, GET /subscriptions: page by page; new_guid",
+    level: "MUST",
+    needs: [IS_ACCEPTED, "openpodcast/page/next-loses-nothing"],
+    async run(api, prober) {
+      const since = justBefore((await api.addOne(prober.feed())).subscription_changed);
+      const { success } = await api.add(prober.feed(), prober.feed());
+      for (const { guid } of success) {
+        const between = crypto.randomUUID();
+        requireSuccess(await api.patch(guid, { new_guid: between }));
+        requireSuccess(await api.patch(between, { new_guid: crypto.randomUUID() }));
+      }
+      const namesIn = async (per_page: number) =>
+        (await api.ours(since, per_page)).map(({ guid, new_guid }) => `${guid} ${new_guid ?? ""}`).sort();
+      expectEqual("guids on pages of one", await namesIn(1), await namesIn(500));
     },
   },
   {
@@ -276,12 +337,14 @@ export const pageChecks = withApi([
   },
   {
     id: "openpodcast/page/previous-leads-back",
-    says: "The second page has `previous`, which is the first one, and the first page has none",
+    says: "The second page has `previous`, which is the first one with the same `since`, and the first page has none",
     source: "Open Podcast API, GET /subscriptions: previous",
     level: "SHOULD",
+    needs: ["openpodcast/page/since-leaves-out-its-own-moment"],
     async run(api, prober) {
+      const since = justBefore((await api.addOne(prober.feed())).subscription_changed);
       await api.add(prober.feed(), prober.feed(), prober.feed());
-      const first = await api.page("/subscriptions?per_page=2");
+      const first = await api.page(`/subscriptions?per_page=2&since=${encodeURIComponent(since)}`);
       if (first.next === undefined) throw new NotApplicable("the first page has no `next`");
       expectEqual("`previous` of the first page", first.previous, undefined);
       const { previous } = await api.follow(first.next);

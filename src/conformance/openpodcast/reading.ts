@@ -39,14 +39,15 @@ export const readingChecks = withApi([
   },
   {
     id: "openpodcast/read/head-has-no-body",
-    says: "HEAD has the status of GET, and no body",
+    says: "HEAD has the status of GET, also of what is unknown, and no body",
     source: "RFC 9110, section 9.3.2",
     level: "SHOULD",
     async run(api, prober) {
       const { guid } = await api.addOne(prober.feed());
-      for (const path of ["/subscriptions", `/subscriptions/${guid}`]) {
+      for (const path of ["/subscriptions", `/subscriptions/${guid}`, `/subscriptions/${NOWHERE}`]) {
+        const get = await api.request("GET", path);
         const { status, text } = await api.request("HEAD", path);
-        expectEqual("status and body", [status, text], [200, ""]);
+        expectEqual("status and body", [status, text], [get.status, ""]);
       }
     },
   },
@@ -104,7 +105,7 @@ export const readingChecks = withApi([
     says: "A guid is the same one in capital letters",
     source: "RFC 9562, section 4",
     level: "SHOULD",
-    needs: [IS_ACCEPTED],
+    needs: [IS_ACCEPTED, "openpodcast/add/guid-of-the-app-is-kept"],
     async run(api, prober) {
       const { guid, feed_url } = await api.addOne(prober.feed(), crypto.randomUUID());
       for (const spelling of [guid.toUpperCase(), guid.toLowerCase()]) {
@@ -113,6 +114,11 @@ export const readingChecks = withApi([
       requireSuccess(await api.patch(guid.toUpperCase(), { is_subscribed: true }));
       await api.addOne(feed_url, guid.toUpperCase());
       expectEqual("number of subscriptions", (await api.subscribed()).length, 1);
+      const capital = crypto.randomUUID().toUpperCase();
+      const other = await api.addOne(prober.feed(), capital);
+      for (const spelling of [other.guid, capital, capital.toLowerCase()]) {
+        expectEqual(`feed URL by ${spelling}`, (await api.get(spelling)).feed_url, other.feed_url);
+      }
     },
   },
   {
