@@ -64,6 +64,72 @@ const asOwner =
 
 export const brokenDraft: Broken[] = [
   {
+    breaks: ["openpodcast-draft/action/an-earlier-update-is-ignored"],
+    does: "applies an update that is earlier than the last one",
+    change: hears(
+      ACTIONS,
+      eachRequest((one) => (one["action"] === "update" ? { ...one, occurred_at: "2099-01-01T00:00:00Z" } : one)),
+    ),
+  },
+  {
+    breaks: ["openpodcast-draft/action/unsubscribe-again-is-ignored"],
+    does: "moves unsubscribed_at on if it is unsubscribed again",
+    change: (send) => async (request) => {
+      const [sent] = await requestsIn(request);
+      const isUnsubscribed = sent?.["action"] === "unsubscribe";
+      return answers(
+        ACTIONS,
+        eachResult((one) =>
+          isUnsubscribed && one["status"] === "ignored" && dataOf(one)["unsubscribed_at"] !== undefined
+            ? { ...one, data: { ...dataOf(one), unsubscribed_at: sent["occurred_at"] } }
+            : one,
+        ),
+      )(send)(request);
+    },
+  },
+  {
+    breaks: ["openpodcast-draft/clock/two-taps-in-a-batch"],
+    does: "does the last of several actions at the same time first",
+    change: hears(ACTIONS, (body) => {
+      const requests = itemsOf(body, "requests");
+      const [one, other] = requests;
+      const isTie =
+        requests.length === 2 &&
+        one?.["occurred_at"] === other?.["occurred_at"] &&
+        one?.["action"] !== other?.["action"];
+      return isTie ? { ...body, requests: requests.toReversed() } : body;
+    }),
+  },
+  {
+    breaks: ["openpodcast-draft/sync/the-last-page-says-so"],
+    does: "says of the last changes that more follow",
+    change: answers(CHANGES, (body) => ({ ...body, has_next: true })),
+  },
+  {
+    breaks: ["openpodcast-draft/list/the-last-page-says-so"],
+    does: "says of the last subscriptions that more follow",
+    change: answers(LIST, (body) => ({ ...body, has_next: true })),
+  },
+  {
+    breaks: ["openpodcast-draft/list/one-podcast-once-is-told"],
+    does: "does not tell which of two subscriptions that became one is gone",
+    change: answers(CHANGES, (body) => {
+      const items = itemsOf(body, "results");
+      const feeds = items.filter((one) => dataOf(one)["unsubscribed_at"] == null).map((one) => dataOf(one)["feed_url"]);
+      const isGone = (one: Json) => dataOf(one)["unsubscribed_at"] != null && feeds.includes(dataOf(one)["feed_url"]);
+      return { ...body, results: items.filter((one) => !isGone(one)) };
+    }),
+  },
+  {
+    breaks: ["openpodcast-draft/list/ids-in-any-case"],
+    does: "compares sync_ids as texts",
+    change: instead(ONE, ({ url }) =>
+      /\/[^/]*[A-F][^/]*$/.test(new URL(url).pathname)
+        ? Response.json({ error: "Not found", description: "" }, { status: 404 })
+        : null,
+    ),
+  },
+  {
     breaks: ["openpodcast-draft/auth/missing-token-is-401", "openpodcast-draft/auth/wrong-token-is-401"],
     does: "answers 403 without a valid token",
     change: status(DRAFT, 401, 403),

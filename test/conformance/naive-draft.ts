@@ -42,7 +42,9 @@ export function createLetterServer(reading: Reading, clock = createClock()): Tar
 
   function decide({ action, occurred_at, data }: Action, client: string | null): [string, Entity | null] {
     const found = entities.find(({ data: one }) =>
-      action === "subscribe" ? one.feed_url === data.feed_url || one.guid === data.guid : one.sync_id === data.sync_id,
+      action === "subscribe"
+        ? one.feed_url === data.feed_url || one.guid === data.guid?.toLowerCase()
+        : one.sync_id === data.sync_id?.toLowerCase(),
     );
     if (!found && action !== "subscribe") return ["rejected", null];
     if (!found) {
@@ -119,7 +121,7 @@ export function createLetterServer(reading: Reading, clock = createClock()): Tar
     if (url.pathname === "/api/v1/sync")
       return request.method === "POST" ? act(request, client) : readChanges(url, client);
     if (url.pathname === "/api/v1/subscriptions") return list(url);
-    const one = entities.find(({ data }) => url.pathname.endsWith(data.sync_id));
+    const one = entities.find(({ data }) => url.pathname.toLowerCase().endsWith(data.sync_id));
     return one ? Response.json(one.data) : error(404);
   }
   const none = { password: null, second_token: null, second_password: null, other_user: null, other_user_token: null };

@@ -82,6 +82,20 @@ export const draftActions: Check[] = [
     },
   },
   {
+    id: "openpodcast-draft/action/unsubscribe-again-is-ignored",
+    says: "unsubscribe of what is unsubscribed is ignored, and unsubscribed_at stays as it is",
+    source: `${DRAFT}, unsubscribe`,
+    level: "SHOULD",
+    needs: ["openpodcast-draft/action/subscribe-again-is-ignored"],
+    async run(prober) {
+      const { app, now, sync_id } = await openSubscribed(prober, 3 * MINUTE);
+      const { entity } = await app.say("unsubscribe", now - 2 * MINUTE, { sync_id });
+      const again = await draftClient(prober).say("unsubscribe", now - MINUTE, { sync_id });
+      expectEqual("status", again.status, "ignored");
+      expectEqual("the entity", factsOf(again.entity), factsOf(entity));
+    },
+  },
+  {
     id: "openpodcast-draft/action/update",
     says: "update sets feed URL and guid of the entity, and neither subscribes nor unsubscribes",
     source: `${DRAFT}, update`,
@@ -130,6 +144,21 @@ export const draftActions: Check[] = [
       const late = await draftClient(prober).say("subscribe", now - 6 * MINUTE, { feed_url });
       expectEqual("status", late.status, "ignored");
       expectEqual("the list", await app.ours(), []);
+    },
+  },
+  {
+    id: "openpodcast-draft/action/an-earlier-update-is-ignored",
+    says: "An update that occurred before the last update of the entity is ignored, and gets the entity as it is",
+    source: `${DRAFT}, conventions: timestamps`,
+    level: "MUST",
+    needs: ["openpodcast-draft/action/update", "openpodcast-draft/action/earlier-is-ignored"],
+    async run(prober) {
+      const { app, now, sync_id, guid } = await openSubscribed(prober, 4 * MINUTE);
+      const moved = prober.feed();
+      await app.say("update", now - 2 * MINUTE, { sync_id, guid, feed_url: moved });
+      const data = { sync_id, guid, feed_url: prober.feed() };
+      const late = await draftClient(prober).say("update", now - 3 * MINUTE, data);
+      expectEqual("status and feed_url", [late.status, late.entity.feed_url], ["ignored", moved]);
     },
   },
   {

@@ -1,7 +1,7 @@
 // GET /api/v1/sync: nothing is lost between two pages, two requests, or two clients.
 import type { Check } from "../check.ts";
 import { expect, expectEqual, NotApplicable } from "../expect.ts";
-import { resolveLink } from "../links.ts";
+import { followLinks, resolveLink } from "../links.ts";
 import {
   action,
   DAY,
@@ -33,6 +33,22 @@ export const draftChanges: Check[] = [
       expect("next_since is missing", typeof next_since === "string");
       const times = results.map(({ last_updated }) => Date.parse(last_updated));
       expectEqual("order", times, times.toSorted());
+    },
+  },
+  {
+    id: "openpodcast-draft/sync/the-last-page-says-so",
+    says: "The page that leads to no other one does not say that more follow",
+    source: `${DRAFT}, sync: pagination`,
+    level: "MUST",
+    async run(prober) {
+      const { app } = await openSubscribed(prober, MINUTE);
+      let says: boolean | undefined;
+      await followLinks("/api/v1/sync?limit=500&include_own=true", async (path) => {
+        const { has_next, has_more, next_since } = await app.page(path);
+        says = has_next ?? has_more ?? false;
+        return next_since ? resolveLink(next_since, `${prober.target.url}/`).href : undefined;
+      });
+      expectEqual("has_next or has_more of the last page", says, false);
     },
   },
   {

@@ -134,13 +134,17 @@ export function draftClient(prober: Prober, token = prober.target.token) {
     return items;
   }
 
+  async function listPage(path: string) {
+    const answer = await request("GET", path);
+    expectEqual("status", answer.status, 200);
+    return answer.json(ListPage);
+  }
+
   /** All subscriptions, by following next_cursor. @param between what happens after each page */
   async function list(query = "", between?: (page: Entity[]) => Promise<void>): Promise<Entity[]> {
     const entities: Entity[] = [];
     await followLinks(`/api/v1/subscriptions?${query}`, async (path) => {
-      const answer = await request("GET", path);
-      expectEqual("status", answer.status, 200);
-      const { results, has_next, next_cursor } = answer.json(ListPage);
+      const { results, has_next, next_cursor } = await listPage(path);
       entities.push(...results);
       await between?.(results);
       return has_next && next_cursor ? resolveLink(next_cursor, `${prober.target.url}/`).href : undefined;
@@ -153,6 +157,7 @@ export function draftClient(prober: Prober, token = prober.target.token) {
     send,
     say,
     page,
+    listPage,
     changes,
     list,
     /** The feeds of this check that are listed, in the order of their URLs. */

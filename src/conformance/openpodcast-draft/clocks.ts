@@ -1,7 +1,7 @@
 // POST /api/v1/sync: which action wins when clocks are wrong, or say the same.
 import type { Check } from "../check.ts";
 import { expectEqual } from "../expect.ts";
-import { DAY, draftClient, example, MINUTE, openSubscribed } from "./client.ts";
+import { action, DAY, draftClient, example, MINUTE, openSubscribed } from "./client.ts";
 
 export const draftClocks: Check[] = [
   {
@@ -38,6 +38,17 @@ export const draftClocks: Check[] = [
     async run(prober) {
       const { app, now, sync_id } = await openSubscribed(prober, MINUTE);
       expectEqual("status", (await app.say("unsubscribe", now - MINUTE, { sync_id })).status, "applied");
+    },
+  },
+  {
+    id: "openpodcast-draft/clock/two-taps-in-a-batch",
+    says: "Of two actions of one batch at the same time the one that comes later in it counts",
+    source: example(6),
+    level: "SHOULD",
+    async run(prober) {
+      const { app, feed_url, now, sync_id } = await openSubscribed(prober, 2 * MINUTE);
+      await app.send(action("unsubscribe", now - MINUTE, { sync_id }), action("subscribe", now - MINUTE, { feed_url }));
+      expectEqual("the list", await app.ours(), [feed_url]);
     },
   },
   {

@@ -1,6 +1,7 @@
 // GET /api/v1/subscriptions and one of them: nothing is lost between two pages.
 import { type Check, NOWHERE } from "../check.ts";
-import { expect, expectEqual } from "../expect.ts";
+import { expect, expectEqual, NotApplicable } from "../expect.ts";
+import { followLinks, resolveLink } from "../links.ts";
 import {
   action,
   DRAFT,
@@ -38,6 +39,22 @@ export const draftList: Check[] = [
       const feeds = Array.from({ length: 5 }, () => prober.feed());
       await app.send(...feeds.map((feed_url) => action("subscribe", prober.clock.now(), { feed_url })));
       expectEqual("feeds", await app.ours("limit=2"), feeds.toSorted());
+    },
+  },
+  {
+    id: "openpodcast-draft/list/the-last-page-says-so",
+    says: "The page that leads to no other one does not say that more follow",
+    source: `${DRAFT}, conventions: pagination`,
+    level: "MUST",
+    async run(prober) {
+      const { app } = await openSubscribed(prober, MINUTE);
+      let says: boolean | undefined;
+      await followLinks("/api/v1/subscriptions?limit=100", async (path) => {
+        const { has_next, next_cursor } = await app.listPage(path);
+        says = has_next;
+        return next_cursor ? resolveLink(next_cursor, `${prober.target.url}/`).href : undefined;
+      });
+      expectEqual("has_next of the last page", says, false);
     },
   },
   {
@@ -108,6 +125,46 @@ export const draftList: Check[] = [
       expectEqual("feeds", await app.ours(), [b]);
       const read = await app.request("GET", `/api/v1/subscriptions/${two.sync_id}`);
       expectEqual("status", read.status, 200);
+    },
+  },
+  {
+    id: "openpodcast-draft/list/one-podcast-once-is-told",
+    says: "If a feed moves to the address of another subscription, another client hears that one of them is unsubscribed",
+    source: example(9),
+    level: "SHOULD",
+    needs: ["openpodcast-draft/list/one-podcast-once", "openpodcast-draft/sync/every-change-is-told"],
+    async run(prober) {
+      const [app, other] = [draftClient(prober), draftClient(prober)];
+      const [a, b, now] = [prober.feed(), prober.feed(), prober.clock.now()];
+      const one = (await app.say("subscribe", now - MINUTE, { feed_url: a })).entity;
+      const two = (await app.say("subscribe", now - MINUTE, { feed_url: b })).entity;
+      const since = await app.now();
+      const data = { sync_id: one.sync_id, feed_url: b, guid: one.guid };
+      const [result] = await app.send(action("update", now, data));
+      if (result?.status === "rejected") throw new NotApplicable("the server makes no two subscriptions one");
+      const ended = (await other.changes(since, "limit=500"))
+        .filter(({ data: told }) => told.unsubscribed_at != null)
+        .map(({ data: told }) => told.sync_id);
+      const isTold = [one.sync_id, two.sync_id].filter((sync_id) => ended.includes(sync_id)).length === 1;
+      expect("The changes do not have one of them as unsubscribed", isTold);
+    },
+  },
+  {
+    id: "openpodcast-draft/list/ids-in-any-case",
+    says: "A sync_id is the same one in capital letters, and so is a guid",
+    source: "RFC 9562, section 4",
+    level: "SHOULD",
+    async run(prober) {
+      const { app, feed_url, sync_id, guid } = await openSubscribed(prober, 2 * MINUTE);
+      for (const spelling of [sync_id.toUpperCase(), sync_id.toLowerCase()]) {
+        const { status } = await app.request("GET", `/api/v1/subscriptions/${spelling}`);
+        expectEqual(`status of ${spelling}`, status, 200);
+      }
+      const data = { feed_url, guid: guid.toUpperCase() };
+      const again = await app.say("subscribe", prober.clock.now() - MINUTE, data);
+      expectEqual("sync_id", again.entity.sync_id.toLowerCase(), sync_id.toLowerCase());
+      const off = await app.say("unsubscribe", prober.clock.now(), { sync_id: sync_id.toUpperCase() });
+      expectEqual("sync_id", off.entity.sync_id.toLowerCase(), sync_id.toLowerCase());
     },
   },
 ];
