@@ -12,6 +12,7 @@ import {
   matches,
   type Route,
   status,
+  without,
 } from "./changes.ts";
 import type { Send } from "./target.ts";
 
@@ -331,6 +332,85 @@ function brokenSync(protocol: Protocol): Broken[] {
       ),
     },
     {
+      breaks: failing("episodes/place-reaches-another-device"),
+      does: "says of each play that it began at 0",
+      change: answers(
+        readActions,
+        eachAction((one) => (isPlay(one) ? { ...one, started: 0 } : one)),
+      ),
+    },
+    {
+      breaks: failing("episodes/timestamp-is-whole-seconds"),
+      does: "has timestamps of actions in milliseconds",
+      change: chain(
+        answers(readActions, (body) => ({ ...body, timestamp: Number(body["timestamp"]) * 1000 })),
+        asks(readActions, (query) => {
+          const since = Number(query.get("since"));
+          if (since > 1e11) query.set("since", String(Math.floor(since / 1000)));
+        }),
+      ),
+    },
+    {
+      breaks: failing("episodes/names-are-kept"),
+      does: "writes the URLs of episodes in small letters",
+      change: hears(sendActions, (body) =>
+        (listOf(body) as Json[]).map((one) => ({ ...one, episode: String(one["episode"] ?? "").toLowerCase() })),
+      ),
+    },
+    {
+      breaks: failing("episodes/names-are-kept"),
+      does: "compares guids without case, and keeps them so",
+      change: answers(
+        readActions,
+        eachAction((one) => ({
+          ...one,
+          ...(one["guid"] !== undefined && { guid: String(one["guid"]).toLowerCase() }),
+        })),
+      ),
+    },
+    {
+      breaks: failing("episodes/a-large-upload"),
+      does: "keeps 100 actions of an upload",
+      change: hears(sendActions, (body) => listOf(body).slice(0, 100)),
+    },
+    {
+      breaks: failing("subscriptions/a-large-list"),
+      does: "gives 100 feeds at most, and says nothing of the others",
+      change: answers(readFeeds, (body) => ({ ...body, add: listOf(body["add"]).slice(0, 100) })),
+    },
+    {
+      breaks: failing("subscriptions/timestamp-without-news", "episodes/timestamp-without-news"),
+      does: "has the timestamp 0 if nothing is new",
+      change: (send) => async (request) => {
+        const isLater = Number(new URL(request.url).searchParams.get("since")) > 0;
+        const isEmpty = (body: Json) => ["add", "remove", "actions"].every((name) => listOf(body[name]).length === 0);
+        const forget = (body: Json) => (isLater && isEmpty(body) ? { ...body, timestamp: 0 } : body);
+        return answers(readActions, forget)(answers(readFeeds, forget)(send))(request);
+      },
+    },
+    {
+      breaks: failing("episodes/a-play-without-a-place-is-not-at-0"),
+      does: "gives the place 0 to a play without one",
+      change(send) {
+        const bare: Json[] = [];
+        return chain(
+          hears(sendActions, (body) => {
+            bare.push(...(listOf(body) as Json[]).filter((one) => isPlay(one) && one["position"] === undefined));
+            return body;
+          }),
+          answers(readActions, (body) => ({
+            ...body,
+            actions: [...actionsOf(body), ...bare.map((one) => ({ ...one, started: 0, position: 0 }))],
+          })),
+        )(send);
+      },
+    },
+    {
+      breaks: failing("subscriptions/odd-since-is-no-500"),
+      does: "breaks down at a `since` that is not a number",
+      change: instead(ALL, ({ url }) => (new URL(url).searchParams.get("since") === "x" ? refuse(500) : null)),
+    },
+    {
       breaks: failing("auth/wrong-password-is-401"),
       does: "answers 403 to a wrong password",
       change: status(readFeeds, 401, 403),
@@ -338,7 +418,65 @@ function brokenSync(protocol: Protocol): Broken[] {
   ];
 }
 
+const LISTS = { method: "GET", path: /^\/subscriptions\// };
+const PUTS = { ...LISTS, method: "PUT" };
+
+/** Forgets no feed that was ever uploaded. @param change makes of these what the server does with them */
+const keepsAll =
+  (change: (known: ReadonlySet<unknown>) => Broken["change"]): Broken["change"] =>
+  (send) => {
+    const known = new Set<unknown>();
+    const noting = hears(ROUTES.gpodder.sendFeeds, (body) => {
+      for (const feed of listOf(body["add"])) known.add(feed);
+      return body;
+    });
+    return change(known)(noting(send));
+  };
+
 const brokenGpodder: Broken[] = [
+  {
+    breaks: ["gpodder/subscriptions/list-of-a-device"],
+    does: "lists what was removed",
+    change: keepsAll((known) =>
+      answers({ ...LISTS, path: /^\/subscriptions\/.*\.json$/ }, (body) => (Array.isArray(body) ? [...known] : body)),
+    ),
+  },
+  {
+    breaks: ["gpodder/subscriptions/opml"],
+    does: "has what was removed in its OPML",
+    change: keepsAll((known) => (send) => async (request) => {
+      const response = await send(request);
+      if (!request.url.endsWith(".opml")) return response;
+      return new Response(`${await response.text()}${[...known].join("\n").replaceAll("&", "&amp;")}`, response);
+    }),
+  },
+  {
+    breaks: ["gpodder/subscriptions/whole-list-without-a-feed-removes-it"],
+    does: "only adds what a whole list has",
+    change: keepsAll((known) => hears(PUTS, (body) => [...new Set([...listOf(body), ...known])])),
+  },
+  {
+    breaks: ["gpodder/auth/login-with-a-wrong-password-is-401"],
+    does: "answers 200 to a login with any password",
+    change: status({ path: /login\.json$/ }, 401, 200),
+  },
+  {
+    breaks: ["gpodder/episodes/other-actions-reach-another-device"],
+    does: "keeps plays and downloads alone",
+    change: hears(ROUTES.gpodder.sendActions, (body) =>
+      (listOf(body) as Json[]).filter(({ action }) => action === "play" || action === "download"),
+    ),
+  },
+  {
+    breaks: ["gpodder/episodes/device-is-kept"],
+    does: "forgets which device sent an action",
+    change: answers(ROUTES.gpodder.readActions, eachAction(without("device"))),
+  },
+  {
+    breaks: ["gpodder/episodes/actions-of-one-podcast"],
+    does: "gives the actions of every podcast for one",
+    change: asks(ROUTES.gpodder.readActions, (query) => query.delete("podcast")),
+  },
   {
     breaks: ["gpodder/subscriptions/whole-list-has-an-empty-response"],
     does: "answers a PUT of a list with a body",

@@ -51,16 +51,19 @@ export function createNaiveServer(clock = createClock()): Target {
   function play(sent: Record<string, unknown>[]): Response {
     for (const one of sent) {
       const { podcast, episode, action, timestamp } = one;
-      if (!podcast || !episode || !timestamp || (action !== "play" && action !== "download")) continue;
+      if (!podcast || !episode || !timestamp || !["play", "download", "delete", "new"].includes(String(action)))
+        continue;
       const key = JSON.stringify([episode, one["guid"], action]);
       const before = plays.get(key);
       if (!before || String(before["timestamp"]) < String(timestamp)) plays.set(key, { ...one, arrived: second() });
     }
     return json({ timestamp: second(), update_urls: [] });
   }
-  function readPlays(since: number, isNextcloud: boolean): Response {
+  function readPlays(since: number, only: string | null, isNextcloud: boolean): Response {
     const nowhere = isNextcloud && { started: -1, position: -1, total: -1 };
-    const later = [...plays.values()].filter(({ arrived }) => arrived > since);
+    const later = [...plays.values()].filter(
+      ({ arrived, podcast }) => arrived > since && (only === null || podcast === only),
+    );
     return json({ actions: later.map(({ arrived: _, ...one }) => ({ ...nowhere, ...one })), timestamp: second() });
   }
 
@@ -109,11 +112,14 @@ export function createNaiveServer(clock = createClock()): Target {
       return new Response(`<opml>${subscribed().join(" ").replaceAll("&", "&amp;")}</opml>`);
     if (what.startsWith(`GET /subscriptions/${user}/`)) return json(subscribed());
     if (what.startsWith(`PUT /subscriptions/${user}/`)) {
-      change(body, []);
+      change(
+        body,
+        subscribed().filter((feed) => !body.includes(feed)),
+      );
       return new Response("");
     }
     if (what === `GET /api/2/episodes/${user}.json` || what === `GET ${NEXTCLOUD}/episode_action`)
-      return readPlays(since, pathname.startsWith(NEXTCLOUD));
+      return readPlays(since, new URL(request.url).searchParams.get("podcast"), pathname.startsWith(NEXTCLOUD));
     if (what === `POST /api/2/episodes/${user}.json` || what === `POST ${NEXTCLOUD}/episode_action/create`)
       return play(body);
     return new Response("", { status: 404 });

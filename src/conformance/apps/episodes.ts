@@ -17,12 +17,12 @@ export const episodeDemands: Demand[] = [
       const feed = prober.feed();
       const episode = `${feed}.mp3`;
       await client.sendFeeds([feed], []);
-      await client.sendActions([play(prober, feed, episode, 120)]);
+      await client.sendActions([{ ...play(prober, feed, episode, 120), started: 30 }]);
       const found = (await another.readActions(0)).actions.find((one) => one.episode === episode);
       expectEqual(
         "the play",
         found && [found.podcast, found.action.toLowerCase(), found.started, found.position, found.total],
-        [feed, "play", 0, 120, 3600],
+        [feed, "play", 30, 120, 3600],
       );
     },
   },
@@ -126,6 +126,46 @@ export const episodeDemands: Demand[] = [
     },
   },
   {
+    key: "episodes/names-are-kept",
+    says: "The URLs of a feed and an episode, and a guid, keep their case, and the URLs their query",
+    source: "AntennaPod, Kasts and gPodder compare them as texts; a private feed can't be read without its token",
+    level: "MUST",
+    needs: [PLACES],
+    async run(prober, client, another) {
+      const feed = `${prober.feed("/Private")}?Key=A%2Fb&z=1&a=2`;
+      const [episode, guid] = [`${prober.feed("/Episode")}?Token=C%2Fd&z=1&a=2`, `Guid-${feed}`];
+      await client.sendActions([{ ...play(prober, feed, episode, 60), guid }]);
+      const { actions } = await another.readActions(0);
+      const names = actions.map((one) => [one.podcast, one.episode, one.guid]);
+      expectEqual("podcast, episode and guid", names, [[feed, episode, guid]]);
+    },
+  },
+  {
+    key: "episodes/timestamp-is-whole-seconds",
+    says: "`timestamp` of a response with actions is Unix time in whole seconds",
+    source: "Kasts reads it with Qt's toInt, which makes 0 of milliseconds, fractions and texts",
+    level: "MUST",
+    needs: [PLACES],
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      await client.sendActions([play(prober, feed, `${feed}.mp3`, 60)]);
+      const { timestamp } = await another.readActions(0);
+      const present = prober.clock.now() / 1000;
+      expect(`${timestamp} is more than a day from now`, Math.abs(timestamp - present) < 86_400);
+    },
+  },
+  {
+    key: "episodes/timestamp-without-news",
+    says: "A response without actions has a timestamp that is not before `since`",
+    source: "AntennaPod, Kasts and gPodder keep it as the next `since`; from 0 they get everything again",
+    level: "MUST",
+    async run(_prober, client) {
+      const { timestamp } = await client.readActions(0);
+      const later = (await client.readActions(timestamp)).timestamp;
+      expect(`The timestamp after ${timestamp} is ${later}`, later >= timestamp);
+    },
+  },
+  {
     key: "episodes/times-are-utc",
     says: "Times of actions are ISO 8601 in UTC, and those with which they were sent, also with a fraction and a zone",
     source: "gPodder API, Episode Actions: timestamp; PinePods sends a fraction and +00:00",
@@ -171,6 +211,20 @@ export const episodeDemands: Demand[] = [
         sent.filter((episode) => !found.has(episode)),
         [],
       );
+    },
+  },
+  {
+    key: "episodes/a-large-upload",
+    says: "Every action of an upload of 300 is kept, and is in one response",
+    source: "PinePods sends all of its actions at once; apps read a response to its end, and know no pages",
+    level: "SHOULD",
+    needs: [PLACES, "episodes/every-action-of-an-upload"],
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const sent = Array.from({ length: 300 }, (_, n) => play(prober, feed, `${feed}-${n}.mp3`, 60));
+      await client.sendActions(sent);
+      const { actions } = await another.readActions(0);
+      expectEqual("number of episodes", new Set(actions.map(({ episode }) => episode)).size, sent.length);
     },
   },
   {
@@ -246,6 +300,20 @@ export const episodeDemands: Demand[] = [
       const feed = prober.feed();
       const timestamp = writeTime(prober.clock.now());
       await client.sendActions([{ podcast: feed, episode: `${feed}.mp3`, action: "play", timestamp }]);
+    },
+  },
+  {
+    key: "episodes/a-play-without-a-place-is-not-at-0",
+    says: "A play without a place does not get the place 0",
+    source: "gPodder API, Episode Actions: position is optional; apps begin an episode again that is at 0",
+    level: "SHOULD",
+    needs: [PLACES, "episodes/a-play-without-a-place-is-accepted"],
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const [episode, timestamp] = [`${feed}.mp3`, writeTime(prober.clock.now())];
+      await client.sendActions([{ podcast: feed, episode, action: "play", timestamp }]);
+      const places = placesOf((await another.readActions(0)).actions, episode);
+      expect("The play has the place 0", !places.includes(0));
     },
   },
 ];

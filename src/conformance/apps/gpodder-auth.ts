@@ -19,6 +19,18 @@ export const gpodderAuthDemands: Demand[] = [
     },
   },
   {
+    key: "auth/login-with-a-wrong-password-is-401",
+    says: "A login with a wrong password is answered 401",
+    source: "gPodder API, Authentication: Login; AntennaPod keeps a password that was taken, and every sync fails",
+    level: "MUST",
+    needs: ["auth/login-gives-a-cookie"],
+    async run(prober, client) {
+      const wrong = `Basic ${Buffer.from(`${prober.target.user}:no-password-of-a-check`).toString("base64")}`;
+      const { status } = await prober.request("POST", client.paths.login, { headers: { Authorization: wrong } });
+      expectEqual("status", status, 401);
+    },
+  },
+  {
     key: "auth/challenge-names-basic",
     says: "A 401 asks for Basic with a realm, so that apps send the password at all",
     source: "gPodder and mygpoclient send it after a challenge, and switch sync off without one",

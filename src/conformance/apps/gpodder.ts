@@ -11,12 +11,13 @@ export const gpodderDemands: Demand[] = [
   ...gpodderDeviceDemands,
   {
     key: "subscriptions/list-of-a-device",
-    says: "The list of a device is an array of feed URLs",
+    says: "The list of a device is an array of feed URLs, without those that were removed",
     source: "gPodder API, Subscriptions: Get Subscriptions of Device; mygpoclient",
     level: "MUST",
     async run(prober, client) {
-      const feed = prober.feed();
-      await client.sendFeeds([feed], []);
+      const [feed, gone] = [prober.feed(), prober.feed()];
+      await client.sendFeeds([feed, gone], []);
+      await client.sendFeeds([], [gone]);
       const answer = requireOk(await client.request("GET", client.paths.list));
       expectEqual("the list", answer.json(z.array(z.string())).filter(prober.isOurs), [feed]);
     },
@@ -36,6 +37,20 @@ export const gpodderDemands: Demand[] = [
     },
   },
   {
+    key: "subscriptions/whole-list-without-a-feed-removes-it",
+    says: "PUT of a whole list removes what the device had added and the list lacks",
+    source: "gPodder API, Subscriptions: Upload Subscriptions of Device, the current list; mygpoclient",
+    level: "SHOULD",
+    needs: ["subscriptions/whole-list-has-an-empty-response"],
+    async run(prober, client) {
+      const [stays, gone] = [prober.feed(), prober.feed()];
+      const { add } = await client.readFeeds(0);
+      await client.sendFeeds([stays, gone], []);
+      requireOk(await client.request("PUT", client.paths.list, [...add, stays]));
+      expectEqual("add", await client.added(), [stays]);
+    },
+  },
+  {
     key: "subscriptions/added-and-removed-is-400",
     says: "A feed that is added and removed in one upload is answered 400",
     source: "gPodder API, Subscriptions: Upload Subscription Changes",
@@ -48,16 +63,18 @@ export const gpodderDemands: Demand[] = [
   },
   {
     key: "subscriptions/opml",
-    says: "The list is there as OPML, whose URLs are written as XML wants it",
+    says: "The list is there as OPML, whose URLs are written as XML wants it, without what was removed",
     source: "gPodder API, Subscriptions: formats; gPodder's download of the list",
     level: "SHOULD",
     async run(prober, client) {
-      const feed = `${prober.feed()}?a=1&b=2`;
-      await client.sendFeeds([feed], []);
+      const [feed, gone] = [`${prober.feed()}?a=1&b=2`, prober.feed()];
+      await client.sendFeeds([feed, gone], []);
+      await client.sendFeeds([], [gone]);
       const { text } = requireOk(await client.request("GET", client.paths.opml));
       const read = text.replaceAll(/&(amp|#38|#x26);/gi, "&");
       expect("The OPML does not name the feed", read.includes(feed));
       expect("The OPML is no XML: an & of a URL is not &amp;", !text.includes(feed));
+      expect("The OPML names a feed that was removed", !text.includes(gone));
     },
   },
   {
@@ -140,6 +157,48 @@ export const gpodderDemands: Demand[] = [
       for (const { timestamp } of (await another.readActions(0)).actions) {
         expect(`${timestamp} has a zone`, !ZONE.test(timestamp));
       }
+    },
+  },
+  {
+    key: "episodes/other-actions-reach-another-device",
+    says: "A download, a deletion of a file and a mark as new are what another device gets",
+    source: "gPodder API, Episode Actions: action",
+    level: "MUST",
+    needs: [PLACES, "episodes/every-action-of-an-upload"],
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      const timestamp = writeTime(prober.clock.now());
+      const kinds = ["delete", "download", "new"];
+      const sent = kinds.map((action) => ({ podcast: feed, episode: `${feed}-${action}.mp3`, action, timestamp }));
+      await client.sendActions(sent);
+      const { actions } = await another.readActions(0);
+      expectEqual("actions", actions.map(({ action }) => action.toLowerCase()).sort(), kinds);
+    },
+  },
+  {
+    key: "episodes/device-is-kept",
+    says: "An action has the device that it was sent with",
+    source: "gPodder API, Episode Actions: device; Rhythmbox skips actions that name none",
+    level: "SHOULD",
+    needs: [PLACES],
+    async run(prober, client, another) {
+      const feed = prober.feed();
+      await client.sendActions([play(prober, feed, `${feed}.mp3`, 60)]);
+      const devices = (await another.readActions(0)).actions.map(({ device }) => device);
+      expectEqual("devices", devices, [client.device]);
+    },
+  },
+  {
+    key: "episodes/actions-of-one-podcast",
+    says: "`podcast` in a query gives the actions of that feed alone",
+    source: "gPodder API, Episode Actions: podcast",
+    level: "SHOULD",
+    needs: [PLACES],
+    async run(prober, client, another) {
+      const [feed, other] = [prober.feed(), prober.feed()];
+      await client.sendActions([feed, other].map((one) => play(prober, one, `${one}.mp3`, 60)));
+      const { actions } = await another.readActions(0, `&podcast=${encodeURIComponent(feed)}`);
+      expectEqual("podcasts", [...new Set(actions.map(({ podcast }) => podcast))], [feed]);
     },
   },
   {

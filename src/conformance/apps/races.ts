@@ -70,6 +70,19 @@ export const RACES: Race[] = [
     },
   },
   {
+    key: "added-in-the-second-of-the-last-change",
+    says: "hears of a feed that another device adds after its download, in the second of the change before",
+    async run(scene) {
+      const [first, second] = [scene.feed(), scene.feed()];
+      await scene.phone.syncFeeds();
+      await secondToBegin(scene);
+      await scene.other.sendFeeds([first], []);
+      await scene.phone.syncFeeds();
+      await scene.other.sendFeeds([second], []);
+      await settle(scene, [first, second]);
+    },
+  },
+  {
     key: "added-in-the-second-of-an-upload",
     says: "hears of a feed that another device adds in the second of its upload",
     async run(scene) {

@@ -60,6 +60,29 @@ export const feedDemands: Demand[] = [
     },
   },
   {
+    key: "subscriptions/timestamp-without-news",
+    says: "A response without changes has a timestamp that is not before `since`",
+    source: "AntennaPod, Kasts and gPodder keep it as the next `since`; from 0 they get everything again",
+    level: "MUST",
+    async run(_prober, client) {
+      const { timestamp } = await client.readFeeds(0);
+      const later = (await client.readFeeds(timestamp)).timestamp;
+      expect(`The timestamp after ${timestamp} is ${later}`, later >= timestamp);
+    },
+  },
+  {
+    key: "subscriptions/a-large-list",
+    says: "All 300 feeds of an upload are there, and in one response",
+    source: "The first sync of an app with many feeds; apps read a response to its end, and know no pages",
+    level: "SHOULD",
+    needs: [ONE_LIST],
+    async run(prober, client, another) {
+      const feeds = Array.from({ length: 300 }, () => prober.feed());
+      await client.sendFeeds(feeds, []);
+      expectEqual("add for another device", (await another.added()).sort(), feeds.sort());
+    },
+  },
+  {
     key: "subscriptions/body-without-content-type",
     says: "A body is read as JSON with any Content-Type",
     source: "mygpoclient and Qt send application/x-www-form-urlencoded",
@@ -157,6 +180,20 @@ export const feedDemands: Demand[] = [
       const second = prober.feed();
       await client.sendFeeds([second], []);
       expectEqual("add", await another.added(timestamp), [second]);
+    },
+  },
+  {
+    key: "subscriptions/odd-since-is-no-500",
+    says: "A `since` that makes no sense is refused or left out, and breaks nothing",
+    source: "gPodder API: since is a timestamp; an error 5xx makes apps try again",
+    level: "SHOULD",
+    async run(_prober, { request, paths }) {
+      for (const since of ["x", "-1", "1.5", "99999999999999999999"]) {
+        for (const path of [paths.read, paths.readActions]) {
+          const { status } = await request("GET", `${path}?since=${since}`);
+          expect(`Status ${status} to ${path}?since=${since}`, status < 500);
+        }
+      }
     },
   },
 ];
