@@ -16,16 +16,33 @@ export interface Ids {
 
 export const systemClock: Clock = { now: () => Date.now(), sleep: (milliseconds) => Bun.sleep(milliseconds) };
 
+const DAY = 24 * 60 * 60 * 1000;
+/** Milliseconds after its build in which a program is expected to be used: five years. */
+const EXPECTED = 5 * 365 * DAY;
 /** Milliseconds after its build for which a program is used at most: a later time is from a clock that is wrong. */
-const LIFE = 10 * 365 * 24 * 60 * 60 * 1000;
+const LIFE = 2 * EXPECTED;
 /** No build is older: the clock that dated it may have been wrong too. */
 const OLDEST_BUILD = Date.UTC(2026, 0);
+
+/** The day of the build; 0 if the program runs from source. */
+const BUILT = build ? Date.parse(build.date) : 0;
+
+/** How a wall time differs from what the build lets expect; null if it may be right. @param built Unix milliseconds */
+export function compareWithBuild(now: number, built = BUILT): "before" | "years after" | null {
+  if (now < built) return "before";
+  return built > 0 && now > built + EXPECTED ? "years after" : null;
+}
 
 /** The latest wall time that timestamps follow. @param built when the program was built, in Unix milliseconds */
 export const latestFor = (built: number): number => Math.max(built, OLDEST_BUILD) + LIFE;
 
+/** Source is as old as the last release that was fetched. */
+const fetchedAt = () => statSync(new URL("../package.json", import.meta.url)).mtimeMs;
+
+const LATEST = latestFor(BUILT || fetchedAt());
+
 /** Whether a wall time may be right. An earlier one than the build is that of a computer that has just started. */
-const mayBeRight = (now: number): boolean => now >= Math.max(build ? Date.parse(build.date) : 0, OLDEST_BUILD);
+const mayBeRight = (now: number): boolean => now >= Math.max(BUILT, OLDEST_BUILD);
 
 /**
  * Whether what lasts for `lifetime` milliseconds has expired. What has more than twice that left began while the clock was
@@ -33,11 +50,6 @@ const mayBeRight = (now: number): boolean => now >= Math.max(build ? Date.parse(
  */
 export const hasExpired = (expires_at: number, lifetime: number, now: number): boolean =>
   expires_at <= now || (expires_at > now + 2 * lifetime && mayBeRight(now));
-
-/** Source is as old as the last release that was fetched. */
-const fetchedAt = () => statSync(new URL("../package.json", import.meta.url)).mtimeMs;
-
-const LATEST = latestFor(build ? Date.parse(build.date) : fetchedAt());
 
 /**
  * Wall time as far as timestamps follow it. They never go back, and with one of 2038 Kasts asks for the same again and

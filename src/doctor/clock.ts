@@ -1,16 +1,13 @@
 // The wall clock, often wrong on small computers without a battery.
 import { sql } from "kysely";
 import type { App } from "../app.ts";
+import { compareWithBuild } from "../clock.ts";
 import { statement } from "../db/statement.ts";
-import { build } from "../version.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 /** Milliseconds that timestamps may be ahead; a restore moves them by a day. */
 const AHEAD = 2 * DAY;
-
-/** Milliseconds after its build in which a program is expected to be used: five years. */
-const LIFE = 5 * 365 * DAY;
 
 const NTP = "timedatectl set-ntp true";
 /** Milliseconds between two clocks that are kept by NTP, at most. */
@@ -21,16 +18,14 @@ const APART = 10_000;
  * @param now wall time in Unix milliseconds
  * @param latest Unix milliseconds; null if there is none
  */
-export function checkClock(now: number, latest: number | null, built = build ? Date.parse(build.date) : 0): Finding {
+export function checkClock(now: number, latest: number | null, built?: number): Finding {
   const time = new Date(now).toISOString();
   const advice = `Set the clock: ${NTP}`;
-  if (now < built) return problem("clock", `${time} is before the day of this build`, advice);
-  if (built > 0 && now > built + LIFE) {
-    return warning(
-      "clock",
-      `${time} is years after the day of this build`,
-      `If that is wrong: ${advice}. Else upgrade`,
-    );
+  const difference = compareWithBuild(now, built);
+  if (difference !== null) {
+    const detail = `${time} is ${difference} the day of this build`;
+    if (difference === "before") return problem("clock", detail, advice);
+    return warning("clock", detail, `If that is wrong: ${advice}. Else upgrade`);
   }
   if (latest !== null && latest > now + AHEAD) {
     const detail = `${time}, but the latest change has the timestamp ${new Date(latest).toISOString()}`;

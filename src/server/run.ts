@@ -4,7 +4,7 @@ import type { Server } from "bun";
 import { type App, openApp } from "../app.ts";
 import { newestBackupTime } from "../backups/backups.ts";
 import { scheduleBackups } from "../backups/schedule.ts";
-import { systemClock } from "../clock.ts";
+import { compareWithBuild, systemClock } from "../clock.ts";
 import { appUrl, isLocal } from "../config/app-url.ts";
 import { containerEngine } from "../config/container.ts";
 import { isWildcard } from "../config/local-url.ts";
@@ -47,11 +47,20 @@ interface RunOptions {
 export async function runServer(config: Config, options: RunOptions): Promise<void> {
   const output = createLog(config.log_level, options.forPeople);
   for (const warning of options.warnings) output.log.warn(warning);
+  warnOfClock(output.log);
   const { signal, stop } = await start(config, options, output);
   await signal;
   await stop();
   output.log.info("stopped");
   await output.end();
+}
+
+/** Without it, nothing would say why sessions and links are over, or why all changes are of 1970. */
+function warnOfClock(log: Logger): void {
+  const now = systemClock.now();
+  const difference = compareWithBuild(now);
+  if (difference === null) return;
+  log.warn(`The clock may be wrong: ${new Date(now).toISOString()} is ${difference} the day of this build`);
 }
 
 async function start(config: Config, options: RunOptions, { log, show }: Log) {

@@ -105,6 +105,18 @@ describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
     await server.end("SIGTERM");
   });
 
+  test.each([
+    ["1976", -50 * YEAR, "is before the day of this build"],
+    ["2076", 50 * YEAR, "is years after the day of this build"],
+  ])("is named in the log of a server that starts in %s", async (_, at, what) => {
+    const clock = createClock();
+    clock.set(at);
+    const server = await install().serve(clock.env);
+    expect(server.log()).toContain("The clock may be wrong: ");
+    expect(server.log()).toContain(what);
+    await server.end("SIGTERM");
+  });
+
   test("hides no app that removes most of a list in 2076", async () => {
     const { clock, podkeep, server, token } = await serveIn2076();
     const feeds = Array.from({ length: 12 }, (_, n) => `https://feeds.test/${n}`);
