@@ -84,7 +84,7 @@ async function readFile(file: string) {
   return readMovingFile(new Blob([await readInput(file)]), { most: MOST_BYTES });
 }
 
-function describe({ source, feeds, devices, actions, stored }: MovedIn, dry_run: boolean): string {
+function describe({ source, feeds, devices, actions, stored, ahead }: MovedIn, dry_run: boolean): string {
   const { added, failed } = verbsOf(dry_run);
   const places = `${plural(actions, "position or mark", "positions and marks")} of episodes read`;
   return [
@@ -92,6 +92,9 @@ function describe({ source, feeds, devices, actions, stored }: MovedIn, dry_run:
     actions > 0
       ? `${places}, ${stored} ${dry_run ? "would be " : ""}new or later than here`
       : "It has no play positions",
+    ...(ahead > 0
+      ? [`${ahead} are later than this machine's clock, and get no time. If it is behind, set it and repeat`]
+      : []),
     ...(devices > 0 ? [`${plural(devices, "device")} ${added}`] : []),
     ...layFeeds(feeds, dry_run),
   ].join("\n");

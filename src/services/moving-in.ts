@@ -30,6 +30,8 @@ export interface MovedIn {
   actions: number;
   /** How much of it is later than what was here. */
   stored: number;
+  /** How much of it is from after today by this machine's clock, so that it gets no time. */
+  ahead: number;
 }
 
 interface MovingOptions extends Rehearsal {
@@ -75,8 +77,14 @@ export async function moveIn(
   };
   for (const batch of batches) await store(copyActions(context, copy, batch), batch.actions.length);
   for (const chunk of inChunks(plays)) await store(storePlays(context, copy, chunk), chunk.length);
-  return { source, feeds, devices, actions: all, stored };
+  return { source, feeds, devices, actions: all, stored, ahead: countAhead(moving, now) };
 }
+
+/** Clocks may differ by zones that were mistaken, and by minutes. */
+const DAY = 24 * 60 * 60 * 1000;
+
+const countAhead = ({ actions, plays }: Moving, now: number): number =>
+  [...actions, ...plays].filter(({ sent_at }) => sent_at > now + DAY).length;
 
 interface Batch {
   actions: EpisodeAction[];

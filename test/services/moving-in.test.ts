@@ -58,6 +58,18 @@ test("a place without a time, and one of the future, are older than everything h
   expect(await place()).toBe(100);
 });
 
+test("a server whose clock is years behind says what gets no time, and gives it when its clock is right", async () => {
+  const { actor, move } = await open();
+  const actions = [at(60, START - 9000), at(120, START - 5000)];
+  const plays = async () => (await listPlays(podkeep.app, actor, { limit: 10 })).plays;
+  podkeep.clock.set(Date.parse("2020-01-01"));
+  expect(await move({ actions })).toMatchObject({ actions: 2, ahead: 2 });
+  expect(await plays()).toEqual([]);
+  podkeep.clock.set(START);
+  expect(await move({ actions })).toMatchObject({ actions: 2, ahead: 0 });
+  expect((await plays()).map(({ position }) => position)).toEqual([120, 60]);
+});
+
 test("an hour of reports, in whichever order another server has them, comes in as one stretch", async () => {
   const { actor, move } = await open();
   const actions = Array.from({ length: 360 }, (_, n) =>

@@ -51,6 +51,7 @@ export function PreviewPage({ found, data }: { found: MovedIn; data: string }) {
         </>
       )}
       <p>{found.actions === 0 ? moveIn.noEpisodes : moveIn.episodes(found.actions, found.stored)}</p>
+      {found.ahead > 0 && <p>{moveIn.ahead(found.ahead)}</p>}
       {found.devices > 0 && <p>{moveIn.devices(found.devices)}</p>}
       <UserForm action="/account/move-in/confirm" enctype="multipart/form-data">
         <input type="hidden" name="data" value={data} />

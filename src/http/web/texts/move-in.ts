@@ -19,6 +19,8 @@ export const moveIn = {
   failed: (count: number) => `${plural(count, "feed URL")} can't be used.`,
   noEpisodes: "It has no play positions.",
   episodes: (all: number, stored: number) => `${positions(all)}, ${stored} new or later than here.`,
+  ahead: (count: number) =>
+    `${count} are from after today by the server's clock, and get no time. If it is behind, set it before you move in.`,
   devices: (count: number) => `${plural(count, "device")} will be added.`,
   noTitle: "(no title)",
   more: (count: number) => `and ${count} more`,
