@@ -93,7 +93,7 @@ function describe({ source, feeds, devices, actions, stored, ahead }: MovedIn, d
       ? `${places}, ${stored} ${dry_run ? "would be " : ""}new or later than here`
       : "It has no play positions",
     ...(ahead > 0
-      ? [`${ahead} are later than this machine's clock, and get no time. If it is behind, set it and repeat`]
+      ? [`Later than this machine's clock, so without a time: ${ahead}. If the clock is behind, set it and repeat this`]
       : []),
     ...(devices > 0 ? [`${plural(devices, "device")} ${added}`] : []),
     ...layFeeds(feeds, dry_run),

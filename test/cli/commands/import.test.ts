@@ -317,6 +317,15 @@ describe("from a file", () => {
     expect((await imported()).json).toMatchObject({ feeds: { added: [], failed: [] }, stored: 0 });
   });
 
+  test("that was written by a clock far ahead says what has no time", async () => {
+    const ahead = { feed: 1, guid: null, url: episode("ahead"), position: 600_000, duration: 3_240_000 };
+    writeAntennaPod(file("ahead.db"), FEEDS.slice(0, 1), [{ ...ahead, played_at: Date.parse("2100-01-01") }]);
+    const name = await user("ahead");
+    const { out } = await run("import", name, file("ahead.db"));
+    expect(out).toContain("Later than this machine's clock, so without a time: 1. If the clock is behind");
+    expect(placesOf(name)).toMatchObject([[episode("ahead"), 600, expect.any(String)]]);
+  });
+
   describe("that is hostile or damaged changes nothing, and says why", () => {
     const antennapod = (name: string, change?: (database: Database) => void) => {
       writeAntennaPod(file(name), FEEDS, EPISODES, change);

@@ -46,6 +46,14 @@ const dataOf = (body: string) => /name="data" value="([\w-]+)"/.exec(body)?.[1] 
 const listOf = async () => (await user.changes()).map(({ feed_url }) => feed_url);
 const pack = (text: string) => gzipSync(text).toString("base64url");
 
+test("a server whose clock is years behind says what will be without a time", async () => {
+  server.clock.set(Date.parse("2020-01-01"));
+  const preview = textOf((await upload(database)).body);
+  server.clock.set(START);
+  expect(preview).toContain("Later than the server&#39;s clock, so without a time: 1.");
+  expect(textOf((await upload(database)).body)).not.toContain("without a time");
+});
+
 test("the account leads to a form, a file to what it has, and a second step adds it", async () => {
   expect((await browser.open("/account")).body).toContain('href="/account/move-in"');
   expect((await browser.open("/account/move-in")).body).toContain('type="file"');

@@ -20,7 +20,7 @@ export const moveIn = {
   noEpisodes: "It has no play positions.",
   episodes: (all: number, stored: number) => `${positions(all)}, ${stored} new or later than here.`,
   ahead: (count: number) =>
-    `${count} are from after today by the server's clock, and get no time. If it is behind, set it before you move in.`,
+    `Later than the server's clock, so without a time: ${count}. If the clock is behind, set it before you move in.`,
   devices: (count: number) => `${plural(count, "device")} will be added.`,
   noTitle: "(no title)",
   more: (count: number) => `and ${count} more`,
