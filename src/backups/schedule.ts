@@ -1,7 +1,7 @@
 // Scheduled backups, each in another process, because copying, or a network disk that is gone, would delay requests.
 import { Cron } from "croner";
 import { z } from "zod";
-import { systemClock } from "../clock.ts";
+import { compareWithBuild, systemClock } from "../clock.ts";
 import type { Config } from "../config/settings.ts";
 import { LONGEST_RESPONSE } from "../db/sqlite/directory-response.ts";
 import { reasonOf } from "../errors.ts";
@@ -64,7 +64,8 @@ export function scheduleBackups(
     }
   };
   const cron = new Cron(config.backup_schedule, { mode: "5-part", protect: true }, run);
-  void cron.trigger();
+  // A computer without a battery begins each time in the past, until it has asked the network.
+  if (compareWithBuild(systemClock.now()) !== "before") void cron.trigger();
   return () => {
     cron.stop();
     clearTimeout(retry);

@@ -1,9 +1,9 @@
 // The wall clock jumps while the executable runs, as on a Raspberry Pi without a battery (P1, P6).
 import { Database as Sqlite } from "bun:sqlite";
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { basicAuth } from "../support/basic-auth.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { playOf } from "../support/play.ts";
@@ -115,6 +115,24 @@ describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
     expect(server.log()).toContain("The clock may be wrong: ");
     expect(server.log()).toContain(what);
     await server.end("SIGTERM");
+  });
+
+  test("makes no backup at each start in 1976, which would take the place of older ones", async () => {
+    const clock = createClock();
+    const podkeep = install();
+    const directory = join(dirname(podkeep.database), "backups");
+    const start = async (at: number) => {
+      clock.set(at);
+      return podkeep.serve({ ...clock.env, PODKEEP_BACKUP_SCHEDULE: "30 3 * * *" });
+    };
+    const early = await start(-50 * YEAR);
+    await podkeep.user("ann");
+    await early.end("SIGTERM");
+    expect(existsSync(directory)).toBe(false);
+    const late = await start(0);
+    while (!late.log().includes("backup made")) await Bun.sleep(10);
+    await late.end("SIGTERM");
+    expect(readdirSync(directory)).toHaveLength(1);
   });
 
   test("hides no app that removes most of a list in 2076", async () => {
