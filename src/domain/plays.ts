@@ -34,6 +34,8 @@ export interface PlayReport extends Pick<Play, "episode" | "client" | "position"
   repeatsStart: boolean;
   /** What is stored of the episode; null if it is not known yet. */
   latest: (Latest & { client: number | null }) | null;
+  /** Whether somebody marked the episode as played without a position, which `latest` does not tell. */
+  isMarked: boolean;
   /** What the client reported of the episode before it with the same upload; null if nothing. */
   previous: Latest | null;
 }
@@ -64,8 +66,9 @@ export function playsIn(
       const latest = before
         ? { ...before, ended_at: before.acted_at, sent_at: isOwn ? before.sent_at : undefined }
         : null;
+      const isMarked = episode.actions.some(({ kind }) => kind === "played");
       const report = { episode: episode.id, client, at, started: started ?? 0, position, total };
-      return { ...report, saysStart, repeatsStart, latest, isNew, ended_at: at, sent_at };
+      return { ...report, saysStart, repeatsStart, latest, isMarked, isNew, ended_at: at, sent_at };
     })
     .filter(({ at }) => at >= oldest)
     .sort((a, b) => a.at - b.at);
@@ -123,8 +126,8 @@ const saysLength = ({ started, position, saysStart }: PlayReport): boolean =>
 
 /** Whether the client's play before a report has to be looked up: they may be the same, or one, or overlap. */
 export function mayMeet(report: PlayReport): boolean {
-  const { at, client, started, position, latest } = report;
-  if (latest?.client !== client || at <= latest.ended_at) return true;
+  const { at, client, started, position, latest, isMarked } = report;
+  if (isMarked || latest?.client !== client || at <= latest.ended_at) return true;
   if (!saysLength(report) || repeats(report, latest)) return true;
   if (position === null || latest.position === null) return true;
   const pause = at - (position - started) * 1000 - latest.ended_at;

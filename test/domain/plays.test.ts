@@ -15,6 +15,7 @@ const report = (at: number, started: number, position: number | null, more: Part
   saysStart: true,
   repeatsStart: true,
   latest: null,
+  isMarked: false,
   previous: null,
   ...more,
 });
@@ -40,8 +41,10 @@ test("an app that reports every ten seconds makes one row an hour", () => {
 test("a report begins a row if it begins elsewhere, or more than half an hour later", () => {
   const first = report(10 * MINUTE, 0, 600);
   expect(shown(keep(first, report(12 * MINUTE, 605, 725)))).toEqual([[0, 12 * MINUTE, 0, 725]]);
-  expect(shown(keep(first, report(12 * MINUTE, 700, 820)))).toHaveLength(2);
+  expect(shown(keep(first, report(12 * MINUTE, 610, 720)))).toEqual([[0, 12 * MINUTE, 0, 720]]);
+  expect(shown(keep(first, report(12 * MINUTE, 611, 720)))).toHaveLength(2);
   expect(shown(keep(first, report(41 * MINUTE, 600, 660)))).toHaveLength(1);
+  expect(shown(keep(first, report(41 * MINUTE + SECOND, 600, 660)))).toHaveLength(2);
   expect(shown(keep(first, report(42 * MINUTE, 600, 660)))).toEqual([
     [0, 10 * MINUTE, 0, 600],
     [41 * MINUTE, 42 * MINUTE, 600, 660],
@@ -107,6 +110,42 @@ test("an app that can't say where it began, began where it was, if there was tim
       3000,
     ]);
   }
+});
+
+test("an app that can't say where it began was there at three times the speed, and not faster", () => {
+  const play = (at: number, position: number) => report(at, 0, position, { saysStart: false });
+  const first = play(10 * MINUTE, 600);
+  expect(shown(keep(first, play(11 * MINUTE, 780)))).toEqual([[0, 11 * MINUTE, 0, 780]]);
+  expect(shown(keep(first, play(11 * MINUTE, 781)))[1]).toEqual([11 * MINUTE, 11 * MINUTE, 781, 781]);
+});
+
+test("where a play began that did not begin at 0 counts, of an app too whose 0 says nothing", () => {
+  const play = (at: number, started: number, position: number) => report(at, started, position, { saysStart: false });
+  expect(shown(keep(play(10 * MINUTE, 0, 600), play(60 * MINUTE, 900, 1200)))).toEqual([
+    [0, 10 * MINUTE, 0, 600],
+    [55 * MINUTE, 60 * MINUTE, 900, 1200],
+  ]);
+});
+
+test("what is listened to again from its start, at once or to the same place, counts again", () => {
+  const first = report(10 * MINUTE, 0, 600);
+  expect(shown(keep(first, report(15 * MINUTE, 0, 300)))[1]?.slice(1)).toEqual([15 * MINUTE, 0, 300]);
+  expect(shown(keep(first, report(25 * MINUTE, 0, 600)))[1]).toEqual([15 * MINUTE, 25 * MINUTE, 0, 600]);
+});
+
+test("what an app reports again of where it began first is one row after an hour without a pause too", () => {
+  expect(shown(keep(report(15 * MINUTE, 0, 900), report(55 * MINUTE, 0, 3300)))).toEqual([[0, 55 * MINUTE, 0, 3300]]);
+});
+
+test("who skips on from where an app began has not listened to what is in between", () => {
+  const first = report(300 * SECOND, 300, 300);
+  const latest = { ...first, ended_at: first.at };
+  expect(shown(keep(first, report(301 * SECOND, 300, 600, { latest })))[1]).toEqual([
+    301 * SECOND,
+    301 * SECOND,
+    600,
+    600,
+  ]);
 });
 
 test("where an app stopped that can't say where it began is kept, also if it went back there a minute before", () => {

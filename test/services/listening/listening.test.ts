@@ -131,21 +131,48 @@ test("what is begun is found behind any number of finished episodes that arrived
   expect(begun.map(({ episode }) => episode)).toEqual([12_003, 2, 1]);
 });
 
-test("plays that all began in one moment come once each, with a filter too", async () => {
+test("plays that all began in one moment come once each, by episode, with a filter and in a search too", async () => {
   const other = (await podkeep.user()).id;
   await podkeep.sql(`insert into episodes (user_id, id, podcast, feed_url, url)
     values ('${other}', 1, -1, 'https://a.example/', 'https://a.example/1.mp3')`);
   await podkeep.sql(`insert into plays (user_id, id, episode, client, begun_at, ended_at, arrived_at, actor_kind, actor_label)
     with recursive n(n) as (select 1 union all select n + 1 from n where n < 4500)
-    select '${other}', n, 1, 1, 5, 5, n, 'token', 'app' from n`);
-  const ids: number[] = [];
-  let after: Awaited<ReturnType<typeof listPlays>>["next"] | undefined;
-  do {
-    const page = await listPlays(podkeep.app, actAsUser(other), { limit: 1000, by: "app", ...(after && { after }) });
-    ids.push(...page.plays.map(({ id }) => id));
-    after = page.next;
-  } while (after);
-  expect(ids).toEqual(Array.from({ length: 4500 }, (_, n) => 4500 - n));
+    select '${other}', n, 1, 1, 5, 5, n, 'token', case when n % 100 = 1 then 'rare' else 'app' end from n`);
+  type Page = Awaited<ReturnType<typeof listPlays>>;
+  const all = async (list: (after: Page["next"]) => Promise<Page>) => {
+    const ids: number[] = [];
+    let after: Page["next"] = null;
+    do {
+      const page: Page = await list(after);
+      ids.push(...page.plays.map(({ id }) => id));
+      after = page.next;
+    } while (after);
+    return ids;
+  };
+  const ids = Array.from({ length: 4500 }, (_, n) => 4500 - n);
+  const actor = actAsUser(other);
+  const list = (by: string, search: string) => (after: Page["next"]) =>
+    listPlays(podkeep.app, actor, { limit: 1000, by, search, ...(after && { after }) });
+  expect(await all(list("", ""))).toEqual(ids);
+  expect(await all(list("app", ""))).toEqual(ids.filter((id) => id % 100 !== 1));
+  expect(await all(list("rare", ""))).toEqual(ids.filter((id) => id % 100 === 1));
+  expect(await all(list("", "1.mp3"))).toEqual(ids);
+  const ofEpisode = (after: Page["next"]) =>
+    listEpisodePlays(podkeep.app, actor, { episode: 1, limit: 1000, ...(after && { after }) });
+  expect(await all(ofEpisode)).toEqual(ids);
+});
+
+test("an app that is new is offered, however much others played before; a podcast without hours has none", async () => {
+  const other = (await podkeep.user()).id;
+  await podkeep.sql(`insert into episodes (user_id, id, podcast, feed_url, url)
+    values ('${other}', 1, -1, 'https://a.example/', 'https://a.example/1.mp3')`);
+  await podkeep.sql(`insert into plays (user_id, id, episode, client, begun_at, ended_at, started, position, arrived_at, actor_kind, actor_label)
+    with recursive n(n) as (select 1 union all select n + 1 from n where n < 1500)
+    select '${other}', n, 1, 1, n, n, 60, 60, n, 'token', case when n > 1400 then 'new' else 'old' end from n`);
+  const players = await listPlayers(podkeep.app, actAsUser(other));
+  expect(players.map(({ label }) => label).sort()).toEqual(["new", "old"]);
+  const year = await readYear(podkeep.app, actAsUser(other), Calendar.of("UTC").monthsOf(1970));
+  expect([year.seconds, year.podcasts]).toEqual([0, []]);
 });
 
 test("what is begun says which app played it last, though it was played before in the same moment as another episode", async () => {

@@ -10,7 +10,7 @@ import { type Actor, actAsUser } from "../../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../../src/services/devices/clients.ts";
 import { readActions } from "../../../src/services/listening/episode-actions.ts";
 import { uploadActions } from "../../../src/services/listening/episode-uploads.ts";
-import { readEpisode } from "../../../src/services/listening/listening.ts";
+import { findEpisodeId, listBegun, readEpisode } from "../../../src/services/listening/listening.ts";
 import { listPlays, type PlayEntry } from "../../../src/services/listening/play-list.ts";
 import { prunePlays } from "../../../src/services/listening/plays.ts";
 import { setPosition } from "../../../src/services/listening/positions.ts";
@@ -415,6 +415,159 @@ test("what an app played that doesn't say where it began, began where the episod
   ]);
 });
 
+/** Uploads what an app of this name says, at these minutes after a time. */
+function sendAs(app: string, from: number, ...said: [number, EpisodeAction][]) {
+  const actor = { ...ann, device: app };
+  const client = identifyClient(actor, appNamed(app, "gpodder"));
+  const actions = said.map(([minutes, action]) => ({ ...action, sent_at: from + minutes * MINUTE }));
+  return uploadActions(podkeep.app, actor, client, actions);
+}
+
+const stretches = async () => (await rowsOf()).toReversed().map(([, started, position]) => [started, position]);
+
+test("what a user of Kasts marks as played, or opens, is no listening", async () => {
+  const begin = now();
+  podkeep.clock.advance(3 * DAY);
+  const at = (position: number) => play(position, { started: position });
+  await sendAs("Kasts", begin, [0, at(0)]);
+  expect(await rowsOf()).toEqual([]);
+  await sendAs("Kasts", begin, [10, at(600)]);
+  await sendAs("Kasts", begin, [24 * 60, at(3600)]);
+  expect(await stretches()).toEqual([
+    [0, 600],
+    [3600, 3600],
+  ]);
+});
+
+test("two episodes that an app stopped in one second have each what was played of it", async () => {
+  const begin = now();
+  podkeep.clock.advance(DAY);
+  const of = (n: number, started: number, position: number) =>
+    play(position, { started, episode_url: `https://feed.example/${n}.mp3` });
+  await sendAs("AntennaPod", begin, [10, of(1, 300, 900)], [10, of(2, 100, 200)]);
+  expect((await stretches()).toSorted(([a], [b]) => Number(a) - Number(b))).toEqual([
+    [100, 200],
+    [300, 900],
+  ]);
+});
+
+test("a position without a start adds no hours, of an app that says where it began too", async () => {
+  const begin = now();
+  podkeep.clock.advance(DAY);
+  await sendAs("gPodder", begin, [10, play(60)]);
+  await sendAs("gPodder", begin, [11, play(1800, { started: null })]);
+  expect(await stretches()).toEqual([
+    [0, 60],
+    [1800, 1800],
+  ]);
+});
+
+test("what an app of a wrong clock says of a position that it had no time to play to adds no hours", async () => {
+  const begin = now();
+  podkeep.clock.set(begin);
+  await sendAs("AntennaPod", begin, [1, play(1200, { started: 1200 })]);
+  podkeep.clock.advance(5 * MINUTE);
+  await sendAs("PinePods", begin, [65, play(3000)]);
+  expect((await stretches()).at(-1)).toEqual([3000, 3000]);
+});
+
+test("what an app goes on with after a mark of the same second is kept once", async () => {
+  const begin = now();
+  podkeep.clock.advance(DAY);
+  await sendAs("gPodder", begin, [10, play(600)]);
+  await sendAs("gPodder", begin, [10, { ...play(600), position: null, started: null, total: null }]);
+  const parts: [number, EpisodeAction][] = [
+    [20, play(1200, { started: 600 })],
+    [40, play(2000, { started: 1900 })],
+  ];
+  for (const part of [...parts, ...parts]) await sendAs("gPodder", begin, part);
+  expect((await stretches()).reduce((sum, [from, to]) => sum + Number(to) - Number(from), 0)).toBe(600 + 600 + 100);
+});
+
+test("a play that goes on keeps the length of its episode, if the app leaves it out then", async () => {
+  const begin = now();
+  podkeep.clock.advance(DAY);
+  await sendAs("gPodder", begin, [10, play(600)]);
+  await sendAs("gPodder", begin, [15, play(900, { started: 600, total: null })]);
+  expect(await listened()).toMatchObject([{ started: 0, position: 900, total: 3600 }]);
+});
+
+test("what an app plays while its user marks the episode as played is kept once", async () => {
+  const begin = now();
+  podkeep.clock.advance(DAY);
+  await sendAs("gPodder", begin, [10, play(600)]);
+  await sendAs("gPodder", begin, [70, { ...play(0), position: null, started: null, total: null }]);
+  const parts: [number, EpisodeAction][] = [
+    [75, play(1900, { started: 1000 })],
+    [100, play(2100, { started: 2000 })],
+  ];
+  for (let n = 0; n < 2; n++) await sendAs("gPodder", begin, ...parts);
+  expect((await stretches()).reduce((sum, [from, to]) => sum + Number(to) - Number(from), 0)).toBe(600 + 900 + 100);
+});
+
+test("an episode that is begun names the app whose position counts, and not one that began to play it later", async () => {
+  const begin = now();
+  podkeep.clock.advance(DAY);
+  await sendAs("AntennaPod", begin, [60, play(3000)]);
+  await sendAs("gPodder", begin, [40, play(600)]);
+  const [begun] = await listBegun(podkeep.app, ann, 10);
+  expect(begun).toMatchObject({ position: 3000, by: { device: null } });
+});
+
+test("an episode that was downloaded and played is found by its id", async () => {
+  const at = now();
+  await upload("phone", [play(600, { sent_at: at }), play(0, { sent_at: at, kind: "download" })]);
+  const [{ episode = 0 } = {}] = await listened();
+  expect(await findEpisodeId(podkeep.app, ann, String(episode))).toBe(episode);
+});
+
+test("an episode of a podcast that is in no list has the feed URL that the app sent", async () => {
+  await upload("phone", [play(600, { sent_at: now(), feed_url: A })]);
+  const [{ episode = 0 } = {}] = await listened();
+  expect(await readEpisode(podkeep.app, ann, episode)).toMatchObject({ feed_url: A, position: 600 });
+});
+
+test("an app that uploads what it played last first has the same plays", async () => {
+  const begin = now();
+  podkeep.clock.advance(DAY);
+  const cases: { said: [number, EpisodeAction][]; kept: number[][] }[] = [
+    {
+      said: [
+        [10, play(600)],
+        [15, play(900, { started: 600 })],
+      ],
+      kept: [[0, 900]],
+    },
+    {
+      said: [
+        [30, play(1800)],
+        [60, play(600)],
+      ],
+      kept: [
+        [0, 1800],
+        [0, 600],
+      ],
+    },
+    {
+      said: [
+        [30, play(1800)],
+        [35, play(1800)],
+      ],
+      kept: [
+        [0, 1800],
+        [1800, 1800],
+      ],
+    },
+  ];
+  for (const { said, kept } of cases) {
+    for (const sent of [said, said.toReversed()]) {
+      ann = actAsUser((await podkeep.user()).id);
+      for (let n = 0; n < 2; n++) await sendAs("AntennaPod", begin, ...sent);
+      expect(await stretches()).toEqual(kept);
+    }
+  }
+});
+
 test("an app that sends all that it ever played as of now adds positions and marks, and no hours", async () => {
   const end = now();
   podkeep.clock.advance(DAY);
@@ -517,6 +670,17 @@ test("plays older than PODKEEP_PLAYS_KEEP are deleted, and not taken again", asy
   expect((await listened()).map(({ position }) => position)).toEqual([120]);
   await upload("tablet", [old]);
   expect(await listened()).toHaveLength(1);
+});
+
+test("thousands of plays of a day that are older than PODKEEP_PLAYS_KEEP are deleted together", async () => {
+  const end = now();
+  await upload("phone", [play(60, { sent_at: end })]);
+  await podkeep.sql(`insert into plays (user_id, id, episode, client, begun_at, ended_at, arrived_at, actor_kind)
+    with recursive n(n) as (select 2 union all select n + 1 from n where n < 2500)
+    select '${ann.user_id}', n, 1, 1, ${end}, ${end}, 1, 'token' from n`);
+  podkeep.clock.advance(401 * DAY);
+  expect(await prunePlays(podkeep.app)).toBeGreaterThanOrEqual(2500);
+  expect(await listened()).toEqual([]);
 });
 
 test("a play that is older than PODKEEP_PLAYS_KEEP when it arrives is no row, and its position counts", async () => {
