@@ -51,7 +51,7 @@ async function extend({ tx, user_id }: UserTx, reports: Asking[]): Promise<Askin
       return { episode, client, from, from_position, ended_at: at, position, total };
     });
   const extended = new Set((await extendPlays(tx, { user_id }, rows)).map(({ episode }) => episode));
-  return extended.size === 0 ? reports : reports.filter(({ episode }) => !extended.has(episode));
+  return reports.filter(({ episode }) => !extended.has(episode));
 }
 
 type Row = Awaited<ReturnType<typeof findPlays>>[number];
