@@ -224,6 +224,69 @@ test("what a client plays later counts, even if the server's clock went back in 
   expect(late).toMatchObject([{ position: 2 }]);
 });
 
+test("of two places that a client reports of one second in one upload the last counts, also if it is sent again", () => {
+  const both = [play(1, { sent_at: 5000 }), play(2, { sent_at: 5000 })];
+  const upload = (clock: number) => both.map((one): [EpisodeAction, Partial<Arrival>] => [one, { client: 1, clock }]);
+  const once = store(...upload(0));
+  expect(once).toMatchObject([{ position: 2 }]);
+  expect(store(...upload(0), ...upload(2))).toEqual(once);
+});
+
+test("of plays that are ahead of the server's clock, the later counts, in whichever order they come", () => {
+  const plays = [500_000, 400_000].map((sent_at, n): [EpisodeAction, Partial<Arrival>] => [
+    play(sent_at / 1000, { sent_at }),
+    { client: n, now: 10_000 },
+  ]);
+  for (const order of [plays, plays.toReversed()]) expect(store(...order)).toMatchObject([{ position: 500 }]);
+});
+
+test("an app that uploads its later play first is not told it again", () => {
+  const plays = [9000, 5000].map((sent_at): [EpisodeAction, Partial<Arrival>] => [
+    play(sent_at / 100, { sent_at }),
+    { client: 1, clock: 0 },
+  ]);
+  expect(store(...plays)).toMatchObject([{ position: 90, client: 1, arrived_at: 1 }]);
+});
+
+test("one place that a client reports twice of one second, or again of a time that is ahead, is told once", () => {
+  const first: [EpisodeAction, Partial<Arrival>] = [play(1, { sent_at: 5000 }), { client: 1 }];
+  expect(store(first, [play(1, { sent_at: 5900 }), { client: 1 }])).toEqual(store(first));
+  const ahead: [EpisodeAction, Partial<Arrival>] = [play(1, { sent_at: 5e12 }), { now: 10_000 }];
+  expect(store(ahead, [play(1, { sent_at: 5e12 }), { now: 90_000 }])).toEqual(store(ahead));
+});
+
+test("an old play does not replace a position that a server's clock left years ahead", () => {
+  const [wall, year] = [1e12, 365 * 24 * 3_600_000];
+  const before: [EpisodeAction, Partial<Arrival>] = [
+    play(100, { sent_at: wall + year }),
+    { client: 1, now: wall + year, wall: wall + year },
+  ];
+  const later = (days: number): [EpisodeAction, Partial<Arrival>] => [
+    play(50, { sent_at: wall + days * 24 * 3_600_000 }),
+    { client: 2, now: wall + year, wall, toldUntil: -1 },
+  ];
+  expect(store(before, later(0))).toMatchObject([{ position: 50 }]);
+  expect(store(before, later(-2))).toMatchObject([{ position: 100 }]);
+});
+
+test("what PinePods finishes counts, if it only says again of nobody else's place that it is finished", () => {
+  const pinepods = { client: 2, finishesAgain: true, toldUntil: 1_000_000, now: 1_030_000 };
+  const finished = (sent_at: number) => play(3600, { sent_at, started: 0 });
+  const before = (position: number, client: number, arrived: number): [EpisodeAction, Partial<Arrival>] => [
+    play(position, { sent_at: 900_000 }),
+    { client, stamp: () => arrived },
+  ];
+  const after = (place: ReturnType<typeof before>, sent_at: number, more: Partial<Arrival> = {}) =>
+    store(place, [finished(sent_at), { ...pinepods, ...more }])[0]?.position;
+  // Told to be in its last minute, by another app and by itself.
+  expect(after(before(3550, 1, 950_000), 1_020_000)).toBe(3550);
+  expect(after(before(3550, 2, 950_000), 1_020_000)).toBe(3600);
+  // Another app replaced what it was told: just now, before it played, and long ago.
+  expect(after(before(600, 1, 1_010_000), 1_020_000)).toBe(600);
+  expect(after(before(600, 1, 1_010_000), 990_000)).toBe(3600);
+  expect(after(before(600, 1, 1_010_000), 5_020_000, { now: 5_030_000 })).toBe(3600);
+});
+
 test("a client whose clock went back is told the place that it sent before", () => {
   const later = store(
     [play(1, { sent_at: 500_000 }), { client: 1, now: 500_000 }],
@@ -257,6 +320,11 @@ test("a play made after its client knew another's place counts, though its clock
   ];
   const played = store(others, [play(200, { sent_at: 460_000 }), known]);
   expect(played).toMatchObject([{ position: 200, acted_at: 1_001_000 }]);
+  // What it plays on counts too.
+  const on = play(300, { sent_at: 500_000 });
+  expect(store(others, [play(200, { sent_at: 460_000 }), known], [on, { ...known, knewUntil: 0 }])).toMatchObject([
+    { position: 300 },
+  ]);
   // It was told, but may not have got it before it played.
   const unsure = store(others, [play(200, { sent_at: 460_000 }), { ...known, knewUntil: 999_000 }]);
   expect(unsure).toMatchObject([{ position: 100 }]);

@@ -184,7 +184,10 @@ test("the history is searched and filtered by podcast and app, and comes in page
   expect(first.body.split("/listening/episodes/")).toHaveLength(101);
   const older = (/href="(\/listening\/history\?after=[^"]*)"/.exec(first.body)?.[1] ?? "").replaceAll("&amp;", "&");
   expect((await browser.open(older)).body.split("/listening/episodes/")).toHaveLength(22);
+  expect(first.body).not.toContain("Searched back to");
   const found = textOf((await browser.open("/listening/history?search=EPISODE+77")).body);
+  expect(textOf(first.body)).toContain(" 2026 · ");
+  expect(found).not.toContain(" 2026 · ");
   expect(found).toContain("episode 77 ");
   expect(found).not.toContain("episode 78 ");
   const podcast = /<option value="(-\d+)">b\.example/.exec(first.body)?.[1];
@@ -215,15 +218,30 @@ test("a stale phone set an episode back: two clicks on the page set it right for
   const id = episodeIn((await browser.open("/listening")).body);
   const page = await browser.open(`/listening/episodes/${id}`);
   expect(textOf(page.body)).toContain("Every app continues at 10:00 of 54:00.");
+  expect(textOf(page.body)).not.toContain("Set to");
   const positions = [...page.body.matchAll(/name="position" value="(\d+)"/g)].map(([, position]) => position);
   expect(positions).toEqual(["3000"]);
   const done = await browser.submit(`/listening/episodes/${id}/position`, { position: "3000" });
   expect(textOf(done.body)).toContain("Set to 50:00. Each app gets it at its next sync.");
   expect(textOf(done.body)).toContain("set to 50:00 Web page");
   expect(await positionOf(episode_url)).toBe(3000);
-  await browser.submit(`/listening/episodes/${id}/finished`);
+  expect(textOf(done.body)).toContain("Mark as finished");
+  const finished = await browser.submit(`/listening/episodes/${id}/finished`);
+  expect(textOf(finished.body)).not.toContain("Mark as finished");
   expect(await positionOf(episode_url)).toBe(3240);
   expect(textOf((await browser.open("/listening")).body)).not.toContain("set back");
+});
+
+test("an episode that an app played beyond the length that it says can be continued from its end", async () => {
+  const now = server.clock.now();
+  const episode_url = url("long");
+  await upload("laptop", [3300, { episode_url, sent_at: now - HOUR }]);
+  await upload("phone", [600, { episode_url, sent_at: now }]);
+  const id = episodeIn((await browser.open("/listening")).body);
+  const { body } = await browser.open(`/listening/episodes/${id}`);
+  expect(/name="position" value="(\d+)"/.exec(body)?.[1]).toBe("3240");
+  expect((await browser.submit(`/listening/episodes/${id}/position`, { position: "3240" })).status).toBe(200);
+  expect(await positionOf(episode_url)).toBe(3240);
 });
 
 test("an episode without a length can't be marked as finished, and has no position that it lacks", async () => {
@@ -330,12 +348,34 @@ test("this year has hours by month and by podcast, and so has each other year", 
   }
 });
 
+test("a year of more than 50 podcasts names 50 and sums the others; nothing is to be chosen of one podcast and app", async () => {
+  const now = server.clock.now();
+  const add = (n: number, seconds: number) =>
+    upload("phone", [
+      seconds,
+      { feed_url: `https://${n}.example/rss`, episode_url: `https://${n}.example/1.mp3`, sent_at: now - n * 1000 },
+    ]);
+  await add(1, 2400);
+  expect((await browser.open("/listening/history")).body).not.toContain("<select");
+  for (let n = 2; n <= 53; n++) await add(n, n === 2 ? 1200 : 600);
+  const { body } = await browser.open("/listening/year");
+  const text = textOf(body);
+  expect([text.match(/\.example\/rss/g)?.length, text.includes("30 min")]).toEqual([50, true]);
+  const bars = [...body.matchAll(/<rect width="([\d.]+)" height="4"><\/rect>|<rect width="([\d.]+)" height="4" ?\/>/g)];
+  expect(bars.map(([, one, other]) => Number(one ?? other)).filter((width) => width === 100)).toHaveLength(2);
+  expect(body).not.toContain("?year=2027");
+});
+
 test("what a phone played before it knew the time is in the hours of its year, also in 1969", async () => {
   // Without a battery, it begins with 1970 in its own zone.
   await upload("phone", [600, { episode_url: url("a"), started: 0, sent_at: Date.parse("1969-12-31T23:30:00Z") }]);
   expect((await browser.open("/listening/year?year=1970")).body).toContain('href="/listening/year?year=1969"');
   const { body } = await browser.open("/listening/year?year=1969");
   expect(textOf(body)).toContain("10 min in 1969");
+  await upload("phone", [600, { episode_url: url("b"), started: 0, sent_at: server.clock.now() }]);
+  const older = textOf((await browser.open("/listening/history?after=-1000.9")).body);
+  expect(older).toContain("31 December 1969");
+  expect(older).not.toContain("2026");
   expect(body).not.toContain("?year=1968");
 });
 

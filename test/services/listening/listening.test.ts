@@ -129,6 +129,10 @@ test("what is begun is found behind any number of finished episodes that arrived
   await addEpisodes(other, 12_003, 1, "n", 60);
   const begun = await listBegun(podkeep.app, actAsUser(other), 50);
   expect(begun.map(({ episode }) => episode)).toEqual([12_003, 2, 1]);
+  const third = (await podkeep.user()).id;
+  await addEpisodes(third, 1, 1, "n", 60);
+  await addEpisodes(third, 2, 999, "n", 600);
+  expect((await listBegun(podkeep.app, actAsUser(third), 50)).map(({ episode }) => episode)).toEqual([1]);
 });
 
 test("plays that all began in one moment come once each, by episode, with a filter and in a search too", async () => {
@@ -160,6 +164,20 @@ test("plays that all began in one moment come once each, by episode, with a filt
   const ofEpisode = (after: Page["next"]) =>
     listEpisodePlays(podkeep.app, actor, { episode: 1, limit: 1000, ...(after && { after }) });
   expect(await all(ofEpisode)).toEqual(ids);
+});
+
+test("hours of a year name the podcast with the most first", async () => {
+  const other = (await podkeep.user()).id;
+  await podkeep.sql(`insert into episodes (user_id, id, podcast, feed_url, url)
+    values ('${other}', 1, -1, 'https://a.example/', 'https://a.example/1.mp3'),
+      ('${other}', 2, -2, 'https://b.example/', 'https://b.example/1.mp3')`);
+  await podkeep.sql(`insert into plays (user_id, id, episode, client, begun_at, ended_at, started, position, arrived_at, actor_kind)
+    values ('${other}', 1, 1, 1, 0, 1, 0, 60, 1, 'token'), ('${other}', 2, 2, 1, 0, 1, 0, 90, 2, 'token')`);
+  const { podcasts } = await readYear(podkeep.app, actAsUser(other), Calendar.of("UTC").monthsOf(1970));
+  expect(podcasts.map(({ podcast, seconds }) => [podcast, seconds])).toEqual([
+    [-2, 90],
+    [-1, 60],
+  ]);
 });
 
 test("an app that is new is offered, however much others played before; a podcast without hours has none", async () => {

@@ -10,7 +10,7 @@ import { type Actor, actAsUser } from "../../../src/services/actor.ts";
 import { type Client, identifyClient } from "../../../src/services/devices/clients.ts";
 import { readActions } from "../../../src/services/listening/episode-actions.ts";
 import { uploadActions } from "../../../src/services/listening/episode-uploads.ts";
-import { findEpisodeId, listBegun, readEpisode } from "../../../src/services/listening/listening.ts";
+import { findEpisodeId, isAtEnd, listBegun, readEpisode } from "../../../src/services/listening/listening.ts";
 import { listPlays, type PlayEntry } from "../../../src/services/listening/play-list.ts";
 import { prunePlays } from "../../../src/services/listening/plays.ts";
 import { setPosition } from "../../../src/services/listening/positions.ts";
@@ -519,6 +519,47 @@ test("an episode that was downloaded and played is found by its id", async () =>
   await upload("phone", [play(600, { sent_at: at }), play(0, { sent_at: at, kind: "download" })]);
   const [{ episode = 0 } = {}] = await listened();
   expect(await findEpisodeId(podkeep.app, ann, String(episode))).toBe(episode);
+});
+
+test("an episode is finished in its last half a minute or its last twentieth, on its page and among what is begun", async () => {
+  const at = now();
+  for (const [position, total, finished] of [
+    [269, 300, false],
+    [270, 300, true],
+    [3419, 3600, false],
+    [3420, 3600, true],
+    [9999, null, false],
+  ] as const) {
+    ann = actAsUser((await podkeep.user()).id);
+    await upload("phone", [play(position, { total, sent_at: at })]);
+    const [{ episode = 0 } = {}] = await listened();
+    expect([position, isAtEnd(await readEpisode(podkeep.app, ann, episode))]).toEqual([position, finished]);
+    expect([position, (await listBegun(podkeep.app, ann, 10)).length]).toEqual([position, finished ? 0 : 1]);
+  }
+});
+
+test("an episode that is opened and not played, or marked in the second of its play, is not begun", async () => {
+  await sendAs("tauri-plugin-http", now(), [0, play(0)]);
+  const episode_url = "https://feed.example/2.mp3";
+  const begin = now() - MINUTE;
+  await sendAs("gPodder", begin, [0, play(600, { episode_url })]);
+  expect(await listBegun(podkeep.app, ann, 10)).toHaveLength(1);
+  await sendAs("gPodder", begin, [0, { ...play(0, { episode_url }), position: null, started: null, total: null }]);
+  expect(await listBegun(podkeep.app, ann, 10)).toEqual([]);
+});
+
+test("an episode is marked as finished at the length that an app says, and after all that was played of it", async () => {
+  for (const [total, end] of [
+    [3240, 3240],
+    [null, 3100],
+  ] as const) {
+    ann = actAsUser((await podkeep.user()).id);
+    await upload("phone", [play(3100, { total, sent_at: now() })]);
+    const [{ episode = 0 } = {}] = await listened();
+    await podkeep.sql(`update episodes set duration = 3000 where user_id = '${ann.user_id}'`);
+    await setPosition(podkeep.app, ann, { episode, position: null });
+    expect(await readEpisode(podkeep.app, ann, episode)).toMatchObject({ position: end, total: end });
+  }
 });
 
 test("an episode of a podcast that is in no list has the feed URL that the app sent", async () => {
