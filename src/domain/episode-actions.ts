@@ -147,14 +147,16 @@ export const isSentAgain = (before: StoredAction, action: Sent, arrival: Arrival
   isFinishedAgain(before, action, arrival);
 
 const DAY = 24 * 60 * 60_000;
+const MONTH = 30 * DAY;
 
 /**
  * Whether an action counts because the server's clock was ahead when the stored one arrived: the client's clock and the
- * server's agree that its time has not come.
+ * server's agree that its time has not come. If that is a few days ahead, the server's clock may be behind, and the action
+ * be as old.
  */
 function replacesAhead(before: StoredAction, { sent_at }: Sent, { wall }: Arrival): boolean {
   if (wall === undefined || before.acted_at <= wall + DAY || Math.abs(sent_at - wall) >= DAY) return false;
-  return sent_at > before.sent_at || before.sent_at > wall + DAY;
+  return sent_at > before.sent_at || before.sent_at > wall + MONTH;
 }
 
 type Counted = Pick<StoredAction, "kind" | "sent_at" | "started" | "position" | "total" | "device">;
