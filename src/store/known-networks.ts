@@ -8,11 +8,12 @@ export const findKnownNetwork = statement((db, p: Owner & { network: string }) =
   db.selectFrom("known_networks").select("seen_at").where("user_id", "=", p.user_id).where("network", "=", p.network),
 );
 
-export const findLastNetwork = statement((db, p: Owner) =>
+export const findLastNetwork = statement((db, p: Owner & { until: number }) =>
   db
     .selectFrom("known_networks")
     .select("seen_at")
     .where("user_id", "=", p.user_id)
+    .where("seen_at", "<=", p.until)
     .orderBy("seen_at", "desc")
     .limit(1),
 );

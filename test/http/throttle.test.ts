@@ -194,16 +194,33 @@ describe("passwords", () => {
     expect(await sync(HOME)).toBe(429);
   });
 
-  test("a network stays known though the user signs in from another one while the clock is years ahead", async () => {
+  test("a network stays known though the user signs in from others while the clock is years ahead", async () => {
     expect(await sync(HOME)).toBe(200);
     await until(async () => (await server.sql("select 1 from known_networks")).length === 1);
     const years = 70 * 365 * DAY;
     server.clock.advance(years);
-    expect(await sync(AWAY)).toBe(200);
-    await until(async () => (await server.sql(`select 1 from known_networks where seen_at > ${years}`)).length === 1);
+    const ahead = () => server.sql(`select 1 from known_networks where seen_at > ${years}`);
+    for (const [n, address] of [AWAY, "198.51.100.3"].entries()) {
+      expect(await sync(address)).toBe(200);
+      await until(async () => (await ahead()).length === n + 1);
+    }
     server.clock.advance(-years);
     await guess("ann", 30, anywhere);
     expect(await sync(HOME)).toBe(200);
+  });
+
+  test("a network from which the user signed in more than 30 days ago is deleted at a later sign-in", async () => {
+    const seenLast = async () => Number((await server.sql("select max(seen_at) as at from known_networks"))[0]?.["at"]);
+    for (const [address, days] of [
+      [HOME, 31],
+      [AWAY, 1],
+      [AWAY, 0],
+    ] as const) {
+      expect(await sync(address)).toBe(200);
+      await until(async () => (await seenLast()) === server.clock.now());
+      server.clock.advance(days * DAY);
+    }
+    expect(await server.sql("select network from known_networks")).toEqual([{ network: AWAY }]);
   });
 
   /** Signs in from home by a throttle whose writes end before it returns, or fail. */

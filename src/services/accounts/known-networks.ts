@@ -38,10 +38,10 @@ export function createKnownNetworks({ database, clock }: Pick<Context, "database
       // Not awaited: a full disk must not lock readers out.
       database
         .write(async (tx) => {
-          const [last] = await findLastNetwork(tx, { user_id });
+          // From a sign-in of earlier: a clock that is years ahead for some hours must not delete all others.
+          const [last] = await findLastNetwork(tx, { user_id, until: seen_at - DAY / 2 });
           await keepKnownNetwork(tx, { user_id, network, seen_at });
-          // From the sign-in before: a clock that is years ahead for a while must not delete all others.
-          await deleteUnseenNetworks(tx, { user_id, since: Math.min(seen_at, last?.seen_at ?? seen_at) - KNOWN });
+          if (last) await deleteUnseenNetworks(tx, { user_id, since: last.seen_at - KNOWN });
           await deleteOldNetworks(tx, { user_id, kept: MOST_OF_USER });
         }, user_id)
         .catch(() => noted.delete(key));
