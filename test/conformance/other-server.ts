@@ -117,7 +117,20 @@ const isEntity = (value: unknown): value is Json => typeof value === "object" &&
 const eachResult = (alter: (one: Json) => Json) => (body: Json) =>
   Array.isArray(body["results"]) ? { ...body, results: itemsOf(body, "results").map(alter) } : body;
 
+/** Gives `next_since` on the last page too, for the next sync. */
+const nextAtTheEnd =
+  (send: Send): Send =>
+  (request) => {
+    const next = new URL(request.url);
+    return answers(LINKS, (body) => {
+      const last = itemsOf(body, "results").at(-1)?.["last_updated"];
+      if (last !== undefined) next.searchParams.set("since", String(last));
+      return { ...body, ...(body["has_next"] === false && { next_since: next.href }) };
+    })(send)(request);
+  };
+
 const DRAFT_CHANGES: Broken["change"][] = [
+  nextAtTheEnd,
   answers(LINKS, (body) => ({ next_since: null, next_cursor: null, ...body })),
   answers({ ...LINKS, path: /sync$/ }, without("has_next")),
   // Paths, as in the text's examples.

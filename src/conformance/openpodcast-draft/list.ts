@@ -52,7 +52,7 @@ export const draftList: Check[] = [
       await followLinks("/api/v1/subscriptions?limit=100", async (path) => {
         const { has_next, next_cursor } = await app.listPage(path);
         says = has_next;
-        return next_cursor ? resolveLink(next_cursor, `${prober.target.url}/`).href : undefined;
+        return has_next && next_cursor ? resolveLink(next_cursor, `${prober.target.url}/`).href : undefined;
       });
       expectEqual("has_next of the last page", says, false);
     },
