@@ -83,8 +83,9 @@ export async function moveIn(
 /** Clocks may differ by zones that were mistaken, and by minutes. */
 const DAY = 24 * 60 * 60 * 1000;
 
-const countAhead = ({ actions, plays }: Moving, now: number): number =>
-  [...actions, ...plays].filter(({ sent_at }) => sent_at > now + DAY).length;
+/** Plays are not counted: the position that each led to is as late. */
+const countAhead = ({ actions }: Moving, now: number): number =>
+  actions.filter(({ sent_at }) => sent_at > now + DAY).length;
 
 interface Batch {
   actions: EpisodeAction[];

@@ -70,6 +70,13 @@ test("a server whose clock is years behind says what gets no time, and gives it 
   expect((await plays()).map(({ position }) => position)).toEqual([120, 60]);
 });
 
+test("a position and its play, which an export of podkeep has both, get no time once", async () => {
+  const { move } = await open();
+  const ahead = at(60, START + 365 * 86_400_000);
+  const plays = [{ ...ahead, begun_at: ahead.sent_at }];
+  expect(await move({ actions: [ahead], plays })).toMatchObject({ actions: 1, ahead: 1 });
+});
+
 test("an hour of reports, in whichever order another server has them, comes in as one stretch", async () => {
   const { actor, move } = await open();
   const actions = Array.from({ length: 360 }, (_, n) =>
