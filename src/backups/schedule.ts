@@ -19,6 +19,9 @@ export const LONGEST = 60 * 60 * 1000;
 /** Milliseconds from a failure to the next try: a disk may be back, or have room. */
 const RETRY = 30 * 60 * 1000;
 
+/** Milliseconds in which a clock that begins in the past is set, if a network can set it. */
+const SETTING = 10 * 60 * 1000;
+
 const Failed = z.object({ error: z.object({ message: z.string() }) });
 
 interface ScheduleOptions {
@@ -65,9 +68,11 @@ export function scheduleBackups(
   };
   const cron = new Cron(config.backup_schedule, { mode: "5-part", protect: true }, run);
   // A computer without a battery begins each time in the past, until it has asked the network.
-  if (compareWithBuild(systemClock.now()) !== "before") void cron.trigger();
+  const wait = compareWithBuild(systemClock.now()) === "before" ? SETTING : 0;
+  const first = setTimeout(() => void cron.trigger(), wait);
   return () => {
     cron.stop();
+    clearTimeout(first);
     clearTimeout(retry);
     ended.abort();
   };
