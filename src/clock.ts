@@ -37,7 +37,7 @@ export function compareWithBuild(now: number, built = BUILT): "before" | "years 
 export const latestFor = (built: number): number => Math.max(built, OLDEST_BUILD) + LIFE;
 
 /** Source is as old as the last release that was fetched. */
-const fetchedAt = () => statSync(new URL("../package.json", import.meta.url)).mtimeMs;
+const fetchedAt = () => statSync(new URL("../package.json", import.meta.url)).mtime.getTime();
 
 const LATEST = latestFor(BUILT || fetchedAt());
 

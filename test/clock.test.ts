@@ -23,6 +23,8 @@ test("a server that runs from source gives timestamps of 32 bits, even if its cl
     const path = `/api/2/subscriptions/${name}/phone.json`;
     const answer = await server.send("POST", path, { headers: basicAuth(name, token), body });
     expect(answer.body.timestamp).toBeLessThan(2 ** 31);
+    const [row] = await server.sql("select subscription_changed from subscriptions");
+    expect(row?.["subscription_changed"]).toSatisfy(Number.isInteger);
   } finally {
     await server.close();
   }

@@ -1,5 +1,7 @@
 // One user's state in the oracle, and the change clock (P1).
 
+import { timeForChanges } from "../../src/clock.ts";
+
 /** A subscription. Timestamps are Unix milliseconds. */
 export interface Entry {
   feedUrl: string;
@@ -38,7 +40,7 @@ export class State {
     const given = new Map<Entry, number>();
     let last = this.clock;
     const stamp: Stamp = (entry) => {
-      const own = given.get(entry) ?? Math.max(wall, last + 1);
+      const own = given.get(entry) ?? Math.max(timeForChanges(wall), last + 1);
       if (!given.has(entry)) last = own;
       given.set(entry, own);
       return own;
