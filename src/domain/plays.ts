@@ -130,7 +130,8 @@ export function mayMeet(report: PlayReport): boolean {
   if (isMarked || latest?.client !== client || at <= latest.ended_at) return true;
   if (!saysLength(report) || repeats(report, latest)) return true;
   if (position === null || latest.position === null) return true;
-  return at - (position - started) * 1000 - latest.ended_at <= LONGEST_PAUSE;
+  const pause = at - (position - started) * 1000 - latest.ended_at;
+  return pause <= 0 || (Math.abs(started - latest.position) <= CLOSE && pause <= LONGEST_PAUSE);
 }
 
 /** Whether it was reported before. */
