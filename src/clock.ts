@@ -33,8 +33,11 @@ export function compareWithBuild(now: number, built = BUILT): "before" | "years 
   return built > 0 && now > built + EXPECTED ? "years after" : null;
 }
 
+/** Weeks before the last second of 32 bits, which is all that Kasts reads: it would ask for the same again and again. */
+const LAST = Date.UTC(2038, 0);
+
 /** The latest wall time that timestamps follow. @param built when the program was built, in Unix milliseconds */
-export const latestFor = (built: number): number => Math.max(built, OLDEST_BUILD) + LIFE;
+export const latestFor = (built: number): number => Math.min(Math.max(built, OLDEST_BUILD) + LIFE, LAST);
 
 /** Source is as old as the last release that was fetched. */
 const fetchedAt = () => statSync(new URL("../package.json", import.meta.url)).mtime.getTime();
@@ -42,19 +45,9 @@ const fetchedAt = () => statSync(new URL("../package.json", import.meta.url)).mt
 const LATEST = latestFor(BUILT || fetchedAt());
 
 /** Whether a wall time may be right. An earlier one than the build is that of a computer that has just started. */
-const mayBeRight = (now: number): boolean => now >= Math.max(BUILT, OLDEST_BUILD);
+export const mayBeRight = (now: number): boolean => now >= Math.max(BUILT, OLDEST_BUILD);
 
-/**
- * Whether what lasts for `lifetime` milliseconds has expired. What has more than twice that left began while the clock was
- * ahead, unless it is behind now.
- */
-export const hasExpired = (expires_at: number, lifetime: number, now: number): boolean =>
-  expires_at <= now || (expires_at > now + 2 * lifetime && mayBeRight(now));
-
-/**
- * Wall time as far as timestamps follow it. They never go back, and with one of 2038 Kasts asks for the same again and
- * again: it reads 32 bits.
- */
+/** Wall time as far as timestamps follow it. They never go back. */
 export const timeForChanges = (now: number): number => Math.min(now, LATEST);
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";

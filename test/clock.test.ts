@@ -14,6 +14,10 @@ test("a build that was made while the clock was in 1970 gives present timestamps
   expect(latestFor(0)).toBeGreaterThan(Date.parse("2035-01-01"));
 });
 
+test("a build that was made while the clock was in 2096 gives timestamps of 32 bits", () => {
+  expect(latestFor(Date.UTC(2096, 0)) / 1000).toBeLessThan(2 ** 31);
+});
+
 test("a server that runs from source gives timestamps of 32 bits, even if its clock is in 2096", async () => {
   const server = await openTestApp();
   try {

@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { Owner } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
+import { type Lasting, lasts } from "./expiry.ts";
 import { deleteAllBut, deleteRowsOf, insertRow } from "./rows.ts";
 
 export const insertPageSession = insertRow("page_sessions");
@@ -10,11 +11,12 @@ export const findPageSession = statement((db, p: Owner & { id: string }) =>
   db.selectFrom("page_sessions").select("seen_at").where("user_id", "=", p.user_id).where("id", "=", p.id),
 );
 
-export const listPageSessions = statement((db, p: Owner) =>
+export const listPageSessions = statement((db, p: Owner & Lasting) =>
   db
     .selectFrom("page_sessions")
-    .select(["id", "token_id", "browser", "created_at", "seen_at", "expires_at"])
+    .select(["id", "token_id", "browser", "created_at", "seen_at"])
     .where("user_id", "=", p.user_id)
+    .where(lasts(p))
     .orderBy("seen_at", "desc")
     .orderBy("id"),
 );

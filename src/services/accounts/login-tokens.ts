@@ -1,8 +1,8 @@
 // Logins of the draft of the Open Podcast API: short access tokens, and refresh tokens that rotate. Both sign in as a token
 // that is listed and revoked like any other.
-import { hasExpired } from "../../clock.ts";
 import type { Tx } from "../../db/statement.ts";
 import { DomainError } from "../../errors.ts";
+import { isGood, lastingFor } from "../../store/expiry.ts";
 import {
   deleteExpiredLoginTokens,
   deleteFamily,
@@ -33,6 +33,7 @@ import {
 /** Milliseconds. */
 const ACCESS_TIME = 60 * 60 * 1000;
 const REFRESH_TIME = 90 * 24 * 60 * 60 * 1000;
+const goodAt = lastingFor(ACCESS_TIME);
 /** How long refresh tokens are kept that were given out and never used, if the one before is used again. */
 const UNUSED_TIME = 60 * 60 * 1000;
 /** Tokens of a kind that are kept of those. */
@@ -173,7 +174,7 @@ export async function authenticateLogin(context: Context, token: string): Promis
   const { found, basis } = named;
   const { user_id } = found;
   if (found.kind !== "access") throw refuseToken("A refresh token is not an access token", { user_id });
-  if (hasExpired(found.expires_at, ACCESS_TIME, context.clock.now()))
+  if (!isGood(found.expires_at, goodAt(context.clock.now())))
     throw refuseToken("The access token has expired", { user_id });
   return actorOf(context, basis);
 }

@@ -1,6 +1,5 @@
 // Sessions: signed cookies, one for each sign-in. Those of the web page have a row in the database while they last,
 // those of apps one after they were ended.
-import { hasExpired } from "../../clock.ts";
 import type { Tx } from "../../db/statement.ts";
 import { DomainError } from "../../errors.ts";
 import { deleteUserLinks } from "../../store/connect-links.ts";
@@ -10,6 +9,7 @@ import {
   deleteOldEndedSessions,
   findBasis,
 } from "../../store/ended-sessions.ts";
+import { isGood, lastingFor } from "../../store/expiry.ts";
 import { deleteUserFlows } from "../../store/login-flows.ts";
 import {
   deleteExpiredPageSessions,
@@ -37,6 +37,7 @@ export type Audience = "app" | "page";
 const DAY = 24 * 60 * 60 * 1000;
 /** Milliseconds after which a session ends; the page's is in a browser, which others may use. */
 const LIFETIMES: Record<Audience, number> = { app: 365 * DAY, page: 30 * DAY };
+const goodAt = { app: lastingFor(LIFETIMES.app), page: lastingFor(LIFETIMES.page) };
 
 const KEY_BYTES = 32;
 /** Characters of 5 bits. */
@@ -103,7 +104,7 @@ export async function readSession(context: Context, text: string, audience: Audi
   if (!payload) throw new DomainError("unauthorized", "The session is from another version");
   const { token_id, app, device, expires_at, id = null } = payload;
   const { user_id } = found;
-  if (hasExpired(expires_at, LIFETIMES[audience], context.clock.now()))
+  if (!isGood(expires_at, goodAt[audience](context.clock.now())))
     throw new DomainError("unauthorized", "The session has expired");
   if (payload.audience !== audience) throw new DomainError("unauthorized", "The session is not for this");
   if (audience === "page") await seeOnPage(context, user_id, id ?? "");
@@ -142,9 +143,8 @@ export interface PageSession {
 }
 
 /** Lists the page's sessions of the actor's user, the last seen first; those of revoked tokens too. */
-export async function listSessions({ database, clock }: Context, { user_id }: Actor): Promise<PageSession[]> {
-  const rows = await database.read((tx) => listPageSessions(tx, { user_id }));
-  return rows.filter(({ expires_at }) => !hasExpired(expires_at, LIFETIMES.page, clock.now()));
+export function listSessions({ database, clock }: Context, { user_id }: Actor): Promise<PageSession[]> {
+  return database.read((tx) => listPageSessions(tx, { user_id, ...goodAt.page(clock.now()) }));
 }
 
 /** Ends one of the page's sessions of the actor's user. Ending one that has ended does nothing. */

@@ -78,4 +78,17 @@ test("a link that another server made, whose clock is a minute ahead, is good", 
   expect(await findWaitingApp(server.app, page)).toBe("App");
 });
 
+test("links and logins are good while the clock is in 1970, as after a start without a network, and afterwards", async () => {
+  server.clock.set(START);
+  const { secret } = await createPasswordLink(server.app, await actAsAdmin(server.app, "ann", "user password"));
+  const { page } = await start();
+  for (const at of [300_000, START + 60_000]) {
+    server.clock.set(at);
+    expect((await findPasswordLink(server.app, secret)).name).toBe("ann");
+    expect(await findWaitingApp(server.app, page)).toBe("App");
+    // It deletes those that are over.
+    await start();
+  }
+});
+
 const start = () => startLoginFlow(server.app, { label: "App", address: "192.0.2.1" });
