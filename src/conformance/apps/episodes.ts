@@ -126,21 +126,6 @@ export const episodeDemands: Demand[] = [
     },
   },
   {
-    key: "episodes/names-are-kept",
-    says: "The URLs of a feed and an episode, and a guid, keep their case, and the URLs their query",
-    source: "AntennaPod, Kasts and gPodder compare them as texts; a private feed can't be read without its token",
-    level: "MUST",
-    needs: [PLACES],
-    async run(prober, client, another) {
-      const feed = `${prober.feed("/Private")}?Key=A%2Fb&z=1&a=2`;
-      const [episode, guid] = [`${prober.feed("/Episode")}?Token=C%2Fd&z=1&a=2`, `Guid-${feed}`];
-      await client.sendActions([{ ...play(prober, feed, episode, 60), guid }]);
-      const { actions } = await another.readActions(0);
-      const names = actions.map((one) => [one.podcast, one.episode, one.guid]);
-      expectEqual("podcast, episode and guid", names, [[feed, episode, guid]]);
-    },
-  },
-  {
     key: "episodes/timestamp-is-whole-seconds",
     says: "`timestamp` of a response with actions is Unix time in whole seconds",
     source: "Kasts reads it with Qt's toInt, which makes 0 of milliseconds, fractions and texts",
@@ -273,6 +258,21 @@ export const episodeDemands: Demand[] = [
       const { actions } = await another.readActions(0);
       const guidOf = (url: string) => actions.find(({ episode }) => episode === url)?.guid ?? null;
       expectEqual("guids", [guidOf(named), guidOf(bare)], [guid, null]);
+    },
+  },
+  {
+    key: "episodes/names-are-kept",
+    says: "The URLs of a feed and an episode, and a guid, keep their case, and the URLs their query",
+    source: "AntennaPod, Kasts and gPodder compare them as texts; a private feed can't be read without its token",
+    level: "MUST",
+    needs: [PLACES, "episodes/guid-is-kept-and-not-invented"],
+    async run(prober, client, another) {
+      const feed = `${prober.feed("/Private")}?Key=A%2Fb&z=1&a=2`;
+      const [episode, guid] = [`${prober.feed("/Episode")}?Token=C%2Fd&z=1&a=2`, `Guid-${feed}`];
+      await client.sendActions([{ ...play(prober, feed, episode, 60), guid }]);
+      const { actions } = await another.readActions(0);
+      const names = actions.map((one) => [one.podcast, one.episode, one.guid]);
+      expectEqual("podcast, episode and guid", names, [[feed, episode, guid]]);
     },
   },
   {
