@@ -69,6 +69,24 @@ test("what is begun and not finished can be continued, the latest first, with it
   expect(text).toContain("called by the name of its file");
 });
 
+test("of two apps with one name, the history offers both, and shows the plays of the one that is chosen", async () => {
+  const phones = [await user.another(), await user.another()];
+  for (const [index, { name, token }] of phones.entries()) {
+    const timestamp = new Date(server.clock.now() - (index + 1) * HOUR).toISOString().slice(0, 19);
+    const action = { podcast: FEED, episode: url(`of-${index}`), action: "play", timestamp, started: 0, position: 60 };
+    const body = JSON.stringify([{ ...action, total: 3240, device: "phone" }]);
+    const sent = await server.send("POST", `/api/2/episodes/${name}.json`, { headers: basicAuth(name, token), body });
+    expect(sent.status).toBe(200);
+  }
+  const ids = phones.map(({ token }) => token.split("_")[1] ?? "");
+  const page = (await browser.open("/listening/history")).body;
+  for (const id of ids) expect(page).toContain(`value="${id}"`);
+  for (const [index, by] of ids.entries()) {
+    const text = textOf((await browser.open(`/listening/history?by=${by}`)).body);
+    expect([0, 1].filter((n) => text.includes(`of ${n}`))).toEqual([index]);
+  }
+});
+
 test("who has begun more than 50 episodes is told that these are the latest", async () => {
   const now = server.clock.now();
   const begin = (count: number, before: number) =>
