@@ -53,17 +53,27 @@ export async function upgradeDatabase(options: UpgradeOptions): Promise<SQL> {
     throw refusal(error, options.url);
   }
   if (options.use !== "server") return first;
-  // At its first statement the next one shows whether a pooler in between mixes up those of several, as a server has.
-  await first.close();
-  return connect(options, options.timeout);
+  // The same statement on another one shows whether a pooler in between mixes up those of several, as a server has. Before
+  // the first one ends, with which the pooler may end its own to PostgreSQL.
+  const second = connect(options, options.timeout);
+  try {
+    await second.unsafe(PLACE);
+    return second;
+  } catch (error) {
+    await second.close();
+    throw refusal(error, options.url);
+  } finally {
+    await first.close();
+  }
 }
+
+const PLACE =
+  "select current_schema() as schema, getdatabaseencoding() as encoding, current_setting('search_path') as path";
 
 async function prepare(connection: SQL, options: UpgradeOptions): Promise<void> {
   const { url, migrate: migrating, copying } = options;
   const { server, database } = describeServer(url);
-  const [place] = await connection.unsafe<Row[]>(
-    "select current_schema() as schema, getdatabaseencoding() as encoding, current_setting('search_path') as path",
-  );
+  const [place] = await connection.unsafe<Row[]>(PLACE);
   const wanted = searchPathIn(url);
   if (wanted !== null && withoutSpaces(String(place?.["path"])) !== withoutSpaces(wanted)) throw wrongSearchPath(url);
   if (place?.["schema"] === null) {
