@@ -20,7 +20,7 @@ export const LONGEST = 60 * 60 * 1000;
 const RETRY = 30 * 60 * 1000;
 
 /** Milliseconds in which a clock that begins in the past is set, if a network can set it. */
-const SETTING = 10 * 60 * 1000;
+const CLOCK_WAIT = 10 * 60 * 1000;
 
 const Failed = z.object({ error: z.object({ message: z.string() }) });
 
@@ -68,7 +68,7 @@ export function scheduleBackups(
   };
   const cron = new Cron(config.backup_schedule, { mode: "5-part", protect: true }, run);
   // A computer without a battery begins each time in the past, until it has asked the network.
-  const wait = compareWithBuild(systemClock.now()) === "before" ? SETTING : 0;
+  const wait = compareWithBuild(systemClock.now()) === "before" ? CLOCK_WAIT : 0;
   const first = setTimeout(() => void cron.trigger(), wait);
   return () => {
     cron.stop();
