@@ -1,5 +1,6 @@
 // A demand of apps on both protocols or one of them, with two clients of one account.
 import type { Check } from "../check.ts";
+import { expect } from "../expect.ts";
 import type { Prober } from "../prober.ts";
 import { type Action, type SyncClient, writeTime } from "./client.ts";
 
@@ -27,3 +28,16 @@ export const play = (prober: Prober, podcast: string, episode: string, position:
   position,
   total: 3600,
 });
+
+/** Whether a timestamp is in seconds of the present. @throws Failure if it is more than a day away */
+export function expectPresent(prober: Prober, timestamp: number): void {
+  const present = prober.clock.now() / 1000;
+  expect(`${timestamp} is more than a day from now`, Math.abs(timestamp - present) < 86_400);
+}
+
+/** Reads everything, and what is later. @throws Failure if the second timestamp is before the first */
+export async function expectLater(read: (since: number) => Promise<{ timestamp: number }>): Promise<void> {
+  const { timestamp } = await read(0);
+  const later = (await read(timestamp)).timestamp;
+  expect(`The timestamp after ${timestamp} is ${later}`, later >= timestamp);
+}

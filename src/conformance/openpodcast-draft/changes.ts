@@ -1,7 +1,7 @@
 // GET /api/v1/sync: nothing is lost between two pages, two requests, or two clients.
 import type { Check } from "../check.ts";
 import { expect, expectEqual, NotApplicable } from "../expect.ts";
-import { followLinks, resolveLink } from "../links.ts";
+import { resolveLink } from "../links.ts";
 import {
   action,
   DAY,
@@ -42,13 +42,7 @@ export const draftChanges: Check[] = [
     level: "MUST",
     async run(prober) {
       const { app } = await openSubscribed(prober, MINUTE);
-      let says: boolean | undefined;
-      await followLinks("/api/v1/sync?limit=500&include_own=true", async (path) => {
-        const { has_next, has_more, next_since } = await app.page(path);
-        says = has_next ?? has_more ?? false;
-        // Some give the end of the last page for the next sync.
-        return says && next_since ? resolveLink(next_since, `${prober.target.url}/`).href : undefined;
-      });
+      const says = await app.walkChanges("limit=500&include_own=true");
       expectEqual("has_next or has_more of the last page", says, false);
     },
   },

@@ -121,33 +121,54 @@ export function draftClient(prober: Prober, token = prober.target.token) {
     return answer.json(SyncPage);
   }
 
-  /** All changes after a timestamp, by following next_since. @param query more parameters */
+  /** Reads page after page, as long as they say that more follow. @returns whether the last one says so */
+  async function walk(
+    first: string,
+    read: (path: string) => Promise<{ more: boolean | undefined; next: string | null | undefined }>,
+  ): Promise<boolean | undefined> {
+    let says: boolean | undefined;
+    await followLinks(first, async (path) => {
+      const { more, next } = await read(path);
+      says = more;
+      return more && next ? resolveLink(next, `${prober.target.url}/`).href : undefined;
+    });
+    return says;
+  }
+
+  /** Reads all changes, by following next_since. @returns whether the last page says that more follow */
+  const walkChanges = (query: string, take: (page: SyncItem[]) => void = () => {}) =>
+    walk(`/api/v1/sync?${query}`, async (path) => {
+      const { results, has_next, has_more, next_since } = await page(path);
+      take(results);
+      return { more: has_next ?? has_more ?? false, next: next_since };
+    });
+
+  /** All changes after a timestamp. @param query more parameters */
   async function changes(since: string | undefined, query = ""): Promise<SyncItem[]> {
     const items: SyncItem[] = [];
     const start = since === undefined ? "" : `&since=${encodeURIComponent(since)}`;
-    await followLinks(`/api/v1/sync?${query}${start}`, async (path) => {
-      const { results, has_next, has_more, next_since } = await page(path);
+    await walkChanges(query + start, (results) => {
       items.push(...results);
-      const more = has_next ?? has_more ?? false;
-      return more && next_since ? resolveLink(next_since, `${prober.target.url}/`).href : undefined;
     });
     return items;
   }
 
-  async function listPage(path: string) {
-    const answer = await request("GET", path);
-    expectEqual("status", answer.status, 200);
-    return answer.json(ListPage);
-  }
+  /** Reads all subscriptions, by following next_cursor. @returns whether the last page says that more follow */
+  const walkList = (query: string, take: (page: Entity[]) => Promise<void> = async () => {}) =>
+    walk(`/api/v1/subscriptions?${query}`, async (path) => {
+      const answer = await request("GET", path);
+      expectEqual("status", answer.status, 200);
+      const { results, has_next, next_cursor } = answer.json(ListPage);
+      await take(results);
+      return { more: has_next, next: next_cursor };
+    });
 
-  /** All subscriptions, by following next_cursor. @param between what happens after each page */
+  /** All subscriptions. @param between what happens after each page */
   async function list(query = "", between?: (page: Entity[]) => Promise<void>): Promise<Entity[]> {
     const entities: Entity[] = [];
-    await followLinks(`/api/v1/subscriptions?${query}`, async (path) => {
-      const { results, has_next, next_cursor } = await listPage(path);
+    await walkList(query, async (results) => {
       entities.push(...results);
       await between?.(results);
-      return has_next && next_cursor ? resolveLink(next_cursor, `${prober.target.url}/`).href : undefined;
     });
     return entities;
   }
@@ -157,8 +178,9 @@ export function draftClient(prober: Prober, token = prober.target.token) {
     send,
     say,
     page,
-    listPage,
+    walkChanges,
     changes,
+    walkList,
     list,
     /** The feeds of this check that are listed, in the order of their URLs. */
     ours: async (query = "") =>

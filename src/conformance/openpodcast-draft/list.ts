@@ -1,7 +1,6 @@
 // GET /api/v1/subscriptions and one of them: nothing is lost between two pages.
 import { type Check, NOWHERE } from "../check.ts";
 import { expect, expectEqual, NotApplicable } from "../expect.ts";
-import { followLinks, resolveLink } from "../links.ts";
 import {
   action,
   DRAFT,
@@ -48,12 +47,7 @@ export const draftList: Check[] = [
     level: "MUST",
     async run(prober) {
       const { app } = await openSubscribed(prober, MINUTE);
-      let says: boolean | undefined;
-      await followLinks("/api/v1/subscriptions?limit=100", async (path) => {
-        const { has_next, next_cursor } = await app.listPage(path);
-        says = has_next;
-        return has_next && next_cursor ? resolveLink(next_cursor, `${prober.target.url}/`).href : undefined;
-      });
+      const says = await app.walkList("limit=100");
       expectEqual("has_next of the last page", says, false);
     },
   },
