@@ -1,5 +1,6 @@
 // In Firefox, whose own styles are not Chromium's: the page, and web pages of other sites, as in other-site.test.ts.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { texts } from "../../src/http/web/texts.ts";
 import { PATIENCE, until } from "../support/patience.ts";
 import { openProgram } from "../support/program.ts";
 import { type FirefoxWindow, HAS_FIREFOX, openFirefox } from "./firefox.ts";
@@ -53,6 +54,17 @@ describe.skipIf(!HAS_FIREFOX)("in Firefox", () => {
         `(({ color, opacity }) => ({ color, opacity }))(getComputedStyle(document.querySelector("${selector}"), ${part}))`,
       );
     expect(await styleOf("input[type=search]", "'::placeholder'")).toEqual(await styleOf(".muted", null));
+  });
+
+  test("screen readers say what a form has done", async () => {
+    await firefox.goto(`${podkeep}/account`);
+    await firefox.evaluate(`(() => {
+      for (const name of ["present", "changed"]) document.getElementById(name).value = ${JSON.stringify(PASSWORD)};
+      setTimeout(() => document.querySelector("form:has(#changed)").requestSubmit());
+    })()`);
+    const isNotice = "document.activeElement.matches('.notice')";
+    await until(() => firefox.evaluate(isNotice).then(Boolean, () => false));
+    expect(await firefox.count("status", texts.account.changedDone)).toBe(1);
   });
 
   describe.each(hostsFor(1))("a page of another site, at http://%s,", (host) => {

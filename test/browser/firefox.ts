@@ -39,6 +39,7 @@ const Evaluated = z.union([
   z.object({ type: z.literal("success"), result: z.object({ value: z.unknown() }) }),
   z.object({ type: z.literal("exception"), exceptionDetails: z.object({ text: z.string() }) }),
 ]);
+const Located = z.object({ nodes: z.array(z.unknown()) });
 
 /** A response that the window got, also those that its pages may not read. */
 interface Seen {
@@ -53,6 +54,8 @@ export interface FirefoxWindow {
   goto(url: string): Promise<void>;
   /** Runs a script, in the page or in its only frame, and resolves with its value or its promise's, which must be JSON. */
   evaluate(script: string, where?: "page" | "frame"): Promise<unknown>;
+  /** How many elements screen readers find with this role and name. */
+  count(role: string, name: string): Promise<number>;
   /** Responses since the last call. */
   takeSeen(): Seen[];
   close(): Promise<void>;
@@ -116,6 +119,10 @@ export async function openFirefox(): Promise<FirefoxWindow> {
       await until(() => evaluate(isThere).then(Boolean, () => false));
     },
     evaluate,
+    async count(role, name) {
+      const locator = { type: "accessibility", value: { role, name } };
+      return Located.parse(await send("browsingContext.locateNodes", { context, locator })).nodes.length;
+    },
     takeSeen() {
       const taken = seen;
       seen = [];

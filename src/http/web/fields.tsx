@@ -17,11 +17,11 @@ export function UserForm({ children, ...attributes }: JSX.IntrinsicElements["for
   );
 }
 
-/** Says above a form what was wrong with it. */
+/** Says above a form what was wrong with it. The id is inside: Firefox describes nothing by a status. */
 export const Problem = ({ children }: { children?: Child }) =>
   children ? (
-    <p class="notice danger" role="status" id={PROBLEM}>
-      {children}
+    <p class="notice danger" role="status">
+      <span id={PROBLEM}>{children}</span>
     </p>
   ) : null;
 
@@ -29,10 +29,13 @@ export const Problem = ({ children }: { children?: Child }) =>
 export const describedBy = (problem: string | null | undefined, ...hints: string[]) =>
   [...(problem ? [PROBLEM] : []), ...hints].join(" ") || undefined;
 
-/** For the field that a problem is about: the cursor is there. */
+/**
+ * For the field that a problem is about: the cursor is there. Without a problem it says so: browsers call a required field
+ * invalid while it is empty.
+ */
 export const fieldWith = (problem: string | null | undefined, ...hints: string[]) => ({
   "aria-describedby": describedBy(problem, ...hints),
-  "aria-invalid": problem ? ("true" as const) : undefined,
+  "aria-invalid": problem ? ("true" as const) : ("false" as const),
   autofocus: Boolean(problem),
 });
 
@@ -53,7 +56,7 @@ type FieldProps = JSX.IntrinsicElements["input"] & { name: string; label: string
 export const Field = ({ name, label, children, ...attributes }: FieldProps) => (
   <div class="field">
     <label for={name}>{label}</label>
-    <input id={name} name={name} {...attributes} />
+    <input id={name} name={name} {...attributes} aria-invalid={attributes["aria-invalid"] ?? "false"} />
     {children}
   </div>
 );

@@ -211,14 +211,14 @@ export const ButtonLink = ({ kind, children, ...attributes }: ButtonLinkProps) =
   </a>
 );
 
-/** Id of the notice, for what has the focus in its place. */
+/** Id of the notice's text, for what has the focus in its place. */
 export const NOTICE = "notice";
 
 /** Says above a page what a form has done. It has the focus: many screen readers don't announce a status that a page begins with. */
 export const Notice = ({ focused = true, children }: { focused?: boolean; children?: Child }) =>
   children ? (
-    <p class="notice good" role="status" id={NOTICE} aria-labelledby={NOTICE} tabindex={-1} autofocus={focused}>
-      {children}
+    <p class="notice good" role="status" aria-labelledby={NOTICE} tabindex={-1} autofocus={focused}>
+      <span id={NOTICE}>{children}</span>
     </p>
   ) : null;
 

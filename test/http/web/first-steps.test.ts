@@ -65,7 +65,7 @@ test("whether the name or the password is wrong, the cursor is in that field", a
   const cursorAfter = async (form: Record<string, string>) => {
     const { body } = await browser.submit(path, form);
     const marked = (mark: string) => [...body.matchAll(/<input[^>]*>/g)].filter(([input]) => input.includes(mark));
-    return [marked("autofocus"), marked("aria-invalid")].map((inputs) =>
+    return [marked("autofocus"), marked('aria-invalid="true"')].map((inputs) =>
       inputs.map(([input]) => /id="(\w+)"/.exec(input)?.[1]),
     );
   };

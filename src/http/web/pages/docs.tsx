@@ -142,6 +142,7 @@ function TryIt({ route: { method, path, operation }, document }: { route: Route;
               name={name}
               data-in={place}
               required={required}
+              aria-invalid="false"
               autocomplete="off"
               spellcheck={false}
             />
