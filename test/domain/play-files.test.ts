@@ -45,7 +45,7 @@ test.each(["=1+1", "+1", "-1", "@SUM(1)", "\tx", "\r=1", "\n=1"])(
   },
 );
 
-test.each(["A; =1+1", "A;=1+1", 'A;"=1+1"', "A\n-1", "A\r\n-1", "A\t@SUM(1)"])(
+test.each(["A; =1+1", "A;=1+1", 'A;"=1+1"', "A\n-1", "A\r\n-1", "A\t@SUM(1)", "A;=1;=2"])(
   "within the title %j, a formula stays text in a spreadsheet that separates cells by semicolons or tabs",
   async (title) => {
     const [, row = ""] = (await csvOf({ ...play, title })).split(/\r\n(?=1970)/);
@@ -54,7 +54,7 @@ test.each(["A; =1+1", "A;=1+1", 'A;"=1+1"', "A\n-1", "A\r\n-1", "A\t@SUM(1)"])(
   },
 );
 
-test.each(["A; B", "A\tB"])(
+test.each(["A; B", "A\tB", "A\nB", "A\rB"])(
   "the title %j stays one cell in a spreadsheet that separates cells by all signs",
   async (title) => {
     expect(await csvOf({ ...play, title })).toContain(`,"${title}",`);

@@ -22,7 +22,7 @@ test("an action needs a feed, an episode and a kind; all else can be missing or 
     total: null,
   };
   expect(read({})).toEqual(bare as never);
-  for (const wrong of [null, [], {}, true, "\0", "\ud800", "x".repeat(9000)]) {
+  for (const wrong of [null, [], {}, true, "", "\0", "\ud800", "x".repeat(9000), "é".repeat(4500)]) {
     expect(read({ guid: wrong, device: wrong, timestamp: wrong })).toEqual(bare as never);
   }
   for (const wrong of [null, [], {}, true, "", " ", "\0", "\ud800", "x".repeat(9000)]) {
@@ -33,7 +33,7 @@ test("an action needs a feed, an episode and a kind; all else can be missing or 
 
 test("seconds are whole, not negative and not too large, also if they come as text", () => {
   const seconds = (value: unknown) => read({ position: value })?.position;
-  expect([59.6, "60", " 60 ", true].map(seconds)).toEqual([60, 60, 60, 1]);
+  expect([0, 59.6, "60", " 60 ", true].map(seconds)).toEqual([0, 60, 60, 60, 1]);
   expect([1e300, 2 ** 31].map(seconds)).toEqual([2 ** 31 - 1, 2 ** 31 - 1]);
   expect([-5, -1e300, null, undefined, "x", {}, { valueOf: 1, toString: 1 }, "Infinity"].map(seconds)).toEqual(
     Array(8).fill(null),
@@ -60,6 +60,8 @@ test("a time is text, or seconds or milliseconds, also as text; one that can't b
   ]) {
     expect(time(sent)).toBe(expected);
   }
+  // Of a phone whose clock starts in 2000.
+  expect(time("946684800")).toBe("2000-01-01T00:00:00.000Z");
   for (const sent of ["2025-02-30T10:00:00", "yesterday", "2025", "20251201", "1e9", 1e300, -1e300, {}, true])
     expect(time(sent)).toBe(new Date(NOW).toISOString());
 });

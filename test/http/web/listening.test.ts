@@ -1,5 +1,6 @@
 // Listening on the page: continue, history, one episode, hours of a year, files.
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import type { ToldAction } from "../../../src/domain/episode-actions.ts";
 import { appNamed } from "../../../src/http/apps.ts";
 import { issueToken } from "../../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
@@ -49,9 +50,14 @@ const episodeIn = (body: string) => /\/listening\/episodes\/(\d+)/.exec(body)?.[
 
 /** The position that every app is told. */
 async function positionOf(episode_url: string): Promise<number | null | undefined> {
+  return (await listTold()).find((action) => action.episode_url === episode_url)?.position;
+}
+
+/** The plays that every app is told. */
+async function listTold(): Promise<ToldAction[]> {
   const query = { since: 0, feed_url: null, aggregated: false, peek: true };
   const { pages } = await readActions(server.app, actor("other"), clientOf("other"), query);
-  return (await Array.fromAsync(pages ?? [])).flat().find((action) => action.episode_url === episode_url)?.position;
+  return (await Array.fromAsync(pages ?? [])).flat().filter(({ kind }) => kind === "play");
 }
 
 test("what is begun and not finished can be continued, the latest first, with its place and its app", async () => {
@@ -251,6 +257,38 @@ test("a stale phone set an episode back: two clicks on the page set it right for
   expect(textOf((await browser.open("/listening")).body)).not.toContain("set back");
 });
 
+test("a position that is set on the page is listed as the page's, and is no listening", async () => {
+  server.clock.set(Date.parse("2026-03-01T12:00:00.500Z"));
+  await upload("laptop", [3000, { started: 0, episode_url: url("set-here"), sent_at: server.clock.now() - HOUR }]);
+  const id = episodeIn((await browser.open("/listening")).body);
+  await browser.submit(`/listening/episodes/${id}/position`, { position: "1" });
+  expect(textOf((await browser.open("/listening")).body)).toContain("set here a.example/rss 0:01 of 54:00 Web page");
+  const headers = basicAuth(user.name, user.token);
+  const { body } = await server.send("GET", `/api/2/episodes/${user.name}.json?since=0`, { headers });
+  expect(body.actions).toMatchObject([{ started: 1, position: 1, total: 3240 }]);
+});
+
+test("a position counts just after a phone whose clock is ahead sent another one", async () => {
+  const episode_url = url("ahead");
+  await upload("phone", [600, { episode_url, sent_at: server.clock.now() + HOUR }]);
+  const id = episodeIn((await browser.open("/listening")).body);
+  await browser.submit(`/listening/episodes/${id}/position`, { position: "1200" });
+  expect(await positionOf(episode_url)).toBe(1200);
+});
+
+test("of two episodes with one file, the one whose position is set gets it", async () => {
+  for (const guid of ["first", "second"]) {
+    await upload("phone", [600, { episode_url: url("shared"), guid, sent_at: server.clock.now() - HOUR }]);
+    server.clock.advance(60_000);
+  }
+  const [first] = await server.sql(`select id from episodes where user_id = ${user.id} and guid = 'first'`);
+  await browser.submit(`/listening/episodes/${first?.["id"]}/position`, { position: "1200" });
+  expect((await listTold()).map(({ guid, position }) => [guid, position])).toEqual([
+    ["second", 600],
+    ["first", 1200],
+  ]);
+});
+
 test("an episode that an app played beyond the length that it says can be continued from its end", async () => {
   const now = server.clock.now();
   const episode_url = url("long");
@@ -285,6 +323,24 @@ test("an episode whose length only its feed says is marked as finished at that l
   await browser.submit(`/listening/episodes/${id}/finished`);
   expect(await positionOf(episode_url)).toBe(3240);
   expect(textOf((await browser.open("/listening")).body)).not.toContain("From the feed");
+});
+
+test("an episode is marked as finished at the length that its app sent, or where it was heard, if its feed says less", async () => {
+  const sent_at = server.clock.now();
+  const sent = { episode_url: url("sent"), kind: "download" as const };
+  await upload("phone", [0, { ...sent, sent_at }], [60, { episode_url: sent.episode_url, sent_at }]);
+  await upload("phone", [3300, { episode_url: url("heard"), total: null, sent_at }]);
+  for (const [episode_url, end] of [
+    [url("sent"), 3240],
+    [url("heard"), 3300],
+  ] as const) {
+    const [row] = await server.sql(`select id from episodes where user_id = ${user.id} and url = '${episode_url}'`);
+    const id = Number(row?.["id"]);
+    const found = [{ id, title: null, duration: 3000, published_at: null }];
+    await server.app.database.write((tx) => saveFound(tx, { user_id: user.id, sought_at: 1 }, found), user.id);
+    await browser.submit(`/listening/episodes/${id}/finished`);
+    expect(await positionOf(episode_url)).toBe(end);
+  }
 });
 
 test("a position reaches apps that need a length if only the feed says it, also one in the advertisements", async () => {
