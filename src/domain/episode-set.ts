@@ -136,8 +136,10 @@ export class EpisodeSet {
   /** The episode that a guid and a URL mean in a podcast. It learns the guid, or that another one is the same. */
   recognize(podcast: number, guid: string | null, url: string): Episode | undefined {
     const sameUrl = this.#byUrl.get(this.#urlKey(podcast, url));
-    if (guid === null) return sameUrl ?? (mayBeGuid(url) ? this.#byGuid.get(this.#guidKey(podcast, url)) : undefined);
-    const named = this.#byGuid.get(this.#guidKey(podcast, guid));
+    // Some apps write the guid in place of the URL.
+    const meant = guid ?? (mayBeGuid(url) ? url : null);
+    const named = meant === null ? undefined : this.#byGuid.get(this.#guidKey(podcast, meant));
+    if (guid === null && !named) return sameUrl;
     // It came by the URL alone.
     const unnamed = sameUrl?.guid === null ? sameUrl : undefined;
     if (!unnamed) return named;
@@ -160,7 +162,7 @@ export class EpisodeSet {
 
   /** Gives an episode a URL, which means it from now on unless another with that URL was used later. */
   #giveUrl(episode: Episode, url: string): void {
-    // Some apps write the guid in place of the URL, by which others find the episode.
+    // A guid in place of the URL: others find the episode by that.
     if (url === episode.guid && url !== episode.url) return;
     const found = this.#byUrl.get(this.#urlKey(episode.podcast, url));
     const other = found === episode ? undefined : found;

@@ -23,6 +23,26 @@ test("its plays reach the apps that find an episode by its URL", async () => {
   }
 });
 
+test("what it marks again reaches the others, though it marked the episode before they had played it", async () => {
+  const path = "/index.php/apps/gpoddersync/episode_action/create";
+  const mark = async () => {
+    server.clock.advance(120_000);
+    const timestamp = new Date(server.clock.now()).toISOString();
+    await askAs("YourPods/1.3.1 (+https://yourpods.app)")("POST", path, [
+      { ...played(600), episode: "two", guid: null, timestamp },
+    ]);
+  };
+  const other = askAs("Elsewhere/1");
+  await mark();
+  server.clock.advance(120_000);
+  const timestamp = new Date(server.clock.now()).toISOString();
+  const episode = "https://a.example/2.mp3";
+  await other("POST", "/api/2/episodes/ann.json", [{ ...played(300), episode, guid: "two", timestamp }]);
+  await mark();
+  const { actions } = await other("GET", "/api/2/episodes/ann.json?since=0");
+  expect(actions.filter((one: { guid?: string }) => one.guid === "two")).toMatchObject([{ episode, position: 600 }]);
+});
+
 /** Of which nothing is known either: it asks since the time of the last action that it keeps. */
 const AGENTS = ["YourPods/1.3.1 (+https://yourpods.app)", "Unknown/1"];
 

@@ -122,17 +122,55 @@ test("an episode that turns out to be one with another has the URL of what was p
   const told = [{ guid: "g", position: 3, episode_url: late }];
   expect(store([byUrl], [byGuid], [joined])).toMatchObject(told);
   expect(store([byGuid], [byUrl], [joined])).toMatchObject(told);
+  const latest = play(4, { sent_at: 4000, episode_url: early });
+  expect(store([byGuid], [latest], [joined])).toMatchObject([{ guid: "g", position: 4, episode_url: early }]);
+});
+
+test("an app that writes an episode's guid in place of its URL leaves the URL, and means what others know by that guid", () => {
+  const known = play(2, { sent_at: 2000, guid: "g" });
+  const byGuid = (position: number, guid: string | null) =>
+    play(position, { sent_at: position * 1000, episode_url: "g", guid });
+  for (const guid of ["g", null]) {
+    const told = [{ guid: "g", position: 3, episode_url: known.episode_url }];
+    expect(store([known], [byGuid(3, guid)])).toMatchObject(told);
+    expect(store([byGuid(1, null)], [known], [byGuid(3, guid)])).toMatchObject(told);
+    expect(store([byGuid(4, null)], [known], [byGuid(3, guid)])).toMatchObject([{ ...told[0], position: 4 }]);
+  }
+});
+
+test("an upload that names a new episode, and then a stored one by the same guid, leaves one with the guid", () => {
+  const stored = addTo([], play(1, { sent_at: 1000 }), arrival(1));
+  const set = new EpisodeSet(stored, () => ++ids);
+  const moved = play(2, { sent_at: 2000, guid: "g", episode_url: "https://cdn.example/1.mp3" });
+  for (const [n, one] of [moved, play(3, { sent_at: 3000, guid: "g" })].entries()) {
+    set.add({ podcast: 1, feed_url: null }, one, arrival(n + 2));
+  }
+  expect(toldOf(set.all())).toMatchObject([{ guid: "g", position: 3 }]);
 });
 
 test("two episodes of one URL stay two, and an app without guids means the later", () => {
   const two = store(
     [play(2, { sent_at: 2000, guid: "g" })],
     [play(5, { sent_at: 5000, guid: "h" })],
+    [play(0, { sent_at: 1000, guid: "g", kind: "download" })],
     [play(6, { sent_at: 6000 })],
   );
-  expect(two.map(({ guid, position }) => [guid, position])).toEqual([
-    ["g", 2],
-    ["h", 6],
+  expect(two.map(({ guid, kind, position }) => [guid, kind, position])).toEqual([
+    ["g", "play", 2],
+    ["g", "download", null],
+    ["h", "play", 6],
+  ]);
+});
+
+test("the URL of an episode is not another one's guid, though guids can be URLs too", () => {
+  const guid = "https://feed.example/1.mp3";
+  const both = store(
+    [play(1, { sent_at: 1000, guid, episode_url: "https://cdn.example/1.mp3" })],
+    [play(2, { sent_at: 2000, episode_url: guid })],
+  );
+  expect(both.map(({ guid, position }) => [guid, position])).toEqual([
+    [guid, 1],
+    [null, 2],
   ]);
 });
 
@@ -212,6 +250,13 @@ test("what a client sends again is no change", () => {
     rows: [],
     actions: [],
   });
+});
+
+test("what a client sends again gives an episode no URL back that another client has replaced", () => {
+  const own = play(1, { sent_at: 1000, guid: "g" });
+  const moved = play(0, { sent_at: 2000, guid: "g", kind: "download", episode_url: "https://cdn.example/1.mp3" });
+  const told = store([own, { client: 1 }], [moved, { client: 2 }], [own, { client: 1 }]);
+  expect(new Set(told.map(({ episode_url }) => episode_url))).toEqual(new Set([moved.episode_url]));
 });
 
 test("what a client plays later counts, even if the server's clock went back in between", () => {
@@ -310,6 +355,14 @@ test("of two clients in one second the first counts, and is told as later than t
   expect(store(...both)).toMatchObject([{ position: 1, client: 1, acted_at: 6000, arrived_at: 2 }]);
   const again = store(...both, [play(2, { sent_at: 5900 }), { client: 2 }]);
   expect(again).toMatchObject([{ position: 1, acted_at: 6000 }]);
+});
+
+test("of two clients in one second, the episode keeps the URL of the first too", () => {
+  const both = [1, 2].map((client): [EpisodeAction, Partial<Arrival>] => [
+    play(client, { sent_at: 5000, guid: "g", episode_url: `https://feed.example/${client}.mp3` }),
+    { client },
+  ]);
+  expect(store(...both)).toMatchObject([{ position: 1, episode_url: "https://feed.example/1.mp3" }]);
 });
 
 test("a play made after its client knew another's place counts, though its clock is ten minutes behind", () => {

@@ -130,6 +130,22 @@ test("a guid that one app knows and another does not is no reason for two episod
   expect((await read(clientOf("tablet"))).actions).toMatchObject([{ guid: "g", position: 3 }]);
 });
 
+test("of two episodes with one file, an app without guids means the one that was played last, also beside both", async () => {
+  const [a, b] = [play(10, { guid: "a", sent_at: 3000 }), play(20, { guid: "b", sent_at: 2000 })];
+  for (const one of [play(5, { guid: "a", sent_at: 1000 }), b, a]) await upload(clientOf("phone"), one);
+  for (const [position, beside] of [
+    [30, []],
+    [40, [a, b]],
+  ] as const) {
+    await upload(clientOf("phone"), ...beside, play(position, { sent_at: position * 1000 }));
+    const positions = (await read(clientOf("tablet"))).actions.map(({ guid, position }) => [guid, position]);
+    expect(positions).toEqual([
+      ["b", 20],
+      ["a", position],
+    ]);
+  }
+});
+
 test("actions in feeds without a subscription are kept, and belong to it when it comes", async () => {
   await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
   await subscribe(A);
@@ -153,6 +169,20 @@ test("after a merge, an episode that both podcasts had has one place: the later 
   await upload(clientOf("tablet"), play(901, { feed_url: A, sent_at: 10_000 }));
   expect((await read(null, { feed_url: A })).actions.filter(({ kind }) => kind === "play")).toHaveLength(2);
 });
+
+test.each(["a", "b"])(
+  "after a merge, of two episodes with one file an app without guids means the one that was played last, %s",
+  async (last) => {
+    const guid = await subscribe(A);
+    await subscribe(B);
+    const plays = [play(1, { feed_url: A, guid: "a" }), play(2, { feed_url: B, guid: "b" })];
+    await upload(clientOf("phone"), ...plays.map((one) => ({ ...one, sent_at: one.guid === last ? 3000 : 2000 })));
+    await patchSubscription(podkeep.app, ann, guid, { feed: validFeed(B) });
+    await upload(clientOf("phone"), play(30, { feed_url: B, sent_at: 4000 }));
+    const played = (await read(clientOf("tablet"))).actions.filter(({ position }) => position === 30);
+    expect(played).toMatchObject([{ guid: last }]);
+  },
+);
 
 const named = fc.record({
   feed_url: fc.constantFrom(A, B),
