@@ -169,7 +169,7 @@ export class EpisodeSet {
     const latest = latestOf([...episode.actions, ...(other?.actions ?? [])]);
     const has_url = !other?.actions.some((one) => one === latest);
     if (other && has_url) this.#change(other, { has_url: false });
-    if (episode.url !== url || episode.has_url !== has_url) this.#change(episode, { url, has_url });
+    this.#change(episode, { url, has_url });
   }
 
   add({ podcast, feed_url }: Podcast, sent: EpisodeAction, arrival: Arrival): Arrived {
@@ -247,16 +247,13 @@ export class EpisodeSet {
   changedActions(): (StoredAction & { episode: number })[] {
     return this.all().flatMap((episode) => {
       const before = this.#stored.get(episode)?.actions ?? [];
-      if (before === episode.actions) return [];
       return episode.actions.filter((one) => !before.includes(one)).map((one) => ({ ...one, episode: episode.id }));
     });
   }
 
-  /** Stored episodes that became part of others. */
+  /** Episodes that became part of others. */
   joined(): { from: number; into: number }[] {
-    return [...this.#joined.keys()]
-      .filter((from) => this.#stored.has(from))
-      .map((from) => ({ from: from.id, into: this.present(from).id }));
+    return [...this.#joined.keys()].map((from) => ({ from: from.id, into: this.present(from).id }));
   }
 
   /** What an episode is now: another one if it became part of that. */
