@@ -163,15 +163,16 @@ test("two episodes of one URL stay two, and an app without guids means the later
 });
 
 test("the URL of an episode is not another one's guid, though guids can be URLs too", () => {
-  const guid = "https://feed.example/1.mp3";
-  const both = store(
-    [play(1, { sent_at: 1000, guid, episode_url: "https://cdn.example/1.mp3" })],
-    [play(2, { sent_at: 2000, episode_url: guid })],
-  );
-  expect(both.map(({ guid, position }) => [guid, position])).toEqual([
-    [guid, 1],
-    [null, 2],
-  ]);
+  for (const guid of ["http://feed.example/1.mp3", "HTTPS://feed.example/1.mp3"]) {
+    const both = store(
+      [play(1, { sent_at: 1000, guid, episode_url: "https://cdn.example/1.mp3" })],
+      [play(2, { sent_at: 2000, episode_url: guid })],
+    );
+    expect(both.map(({ guid, position }) => [guid, position])).toEqual([
+      [guid, 1],
+      [null, 2],
+    ]);
+  }
 });
 
 test("an episode that one app knows by http and another by https is one", () => {

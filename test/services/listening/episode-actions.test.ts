@@ -184,6 +184,24 @@ test.each(["a", "b"])(
   },
 );
 
+test("plays of three episodes that one upload shows to be one are all that one's", async () => {
+  await subscribe(A);
+  const moved = { guid: "g", episode_url: "https://cdn.example/1.mp3" };
+  for (const sent of [
+    [play(100, { feed_url: B })],
+    [play(200, { feed_url: A })],
+    [play(300, { feed_url: A, ...moved })],
+    [play(400, { feed_url: B }), play(500, { feed_url: A, guid: "g" })],
+  ]) {
+    podkeep.clock.advance(3_600_000);
+    const sent_at = podkeep.clock.now();
+    await upload(clientOf("phone"), ...sent.map((one, n) => ({ ...one, started: one.position, sent_at: sent_at + n })));
+  }
+  const plays = (await Array.fromAsync(streamPlays(podkeep.app, ann, {}))).flat();
+  expect(plays.map(({ position }) => position).sort()).toEqual([100, 200, 300, 400, 500]);
+  expect(new Set(plays.map(({ episode, guid }) => `${episode} ${guid}`)).size).toBe(1);
+});
+
 const named = fc.record({
   feed_url: fc.constantFrom(A, B),
   guid: fc.constantFrom(null, "g1", "g2", "https://x.example/g3"),
@@ -349,6 +367,32 @@ function syncing() {
 const report = (client: Client, changes: { add?: string[]; remove?: string[] }) => async () => {
   await uploadFeedChanges(podkeep.app, ann, client, { add: [], remove: [], ...changes });
 };
+
+test("what an app plays under a feed URL that its podcast has left comes back to it under the new one", async () => {
+  const guid = await subscribe(A);
+  await patchSubscription(podkeep.app, ann, guid, { feed: validFeed(B) });
+  const phone = clientOf("phone", "gPodder");
+  let { timestamp: since } = await read(phone);
+  for (const [feed_url, position, told] of [
+    [A, 7, [7]],
+    [B, 8, []],
+  ] as const) {
+    podkeep.clock.advance(60_000);
+    await upload(phone, play(position, { feed_url, sent_at: podkeep.clock.now() }));
+    const { timestamp, actions } = await read(phone, { since });
+    since = timestamp;
+    expect(actions.map((one) => `${one.feed_url} ${one.position}`)).toEqual(told.map((one) => `${B} ${one}`));
+  }
+});
+
+test("what a user marks as played at an app's first sync counts, if the app marks nothing itself", async () => {
+  await upload(clientOf("phone"), play(10, { sent_at: podkeep.clock.now() }));
+  podkeep.clock.advance(3_600_000);
+  const laptop = clientOf("laptop", "Kasts");
+  await read(laptop);
+  await upload(laptop, play(TOTAL, { started: TOTAL, sent_at: podkeep.clock.now() }));
+  expect((await read(null)).actions).toMatchObject([{ position: TOTAL }]);
+});
 
 test("a client that was told positions before it had their feed gets them with the feed, once", async () => {
   const [kasts, gpodder] = [clientOf("laptop", "kasts"), clientOf("desktop", "gPodder")];

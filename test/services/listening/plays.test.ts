@@ -652,6 +652,22 @@ test("plays of episodes that turn out to be one are kept, in whichever requests 
   }
 });
 
+test("a stretch that goes on under a new name of its episode is one, though only a later play shows the name", async () => {
+  const url = "https://feed.example/one.mp3";
+  const end = now();
+  podkeep.clock.advance(DAY);
+  await upload("phone", [play(100, { episode_url: url, sent_at: end })]);
+  const renamed = { started: 100, episode_url: "https://cdn.example/one.mp3", guid: "g", sent_at: end + 2 * MINUTE };
+  await upload("phone", [
+    play(220, renamed),
+    play(900, { started: 700, episode_url: url, guid: "g", sent_at: end + 60 * MINUTE }),
+  ]);
+  expect((await listened()).map(({ started, position }) => [started, position])).toEqual([
+    [700, 900],
+    [0, 220],
+  ]);
+});
+
 test("plays go with a merge and a move, stay when a podcast is unsubscribed, and go with its deletion", async () => {
   const guid = await subscribe(A);
   const other = await subscribe(B);
