@@ -368,6 +368,19 @@ const report = (client: Client, changes: { add?: string[]; remove?: string[] }) 
   await uploadFeedChanges(podkeep.app, ann, client, { add: [], remove: [], ...changes });
 };
 
+test("a podcast that is not subscribed is sent to no device again when it moves or another one becomes part of it", async () => {
+  const [guid, other] = [await subscribe(A), await subscribe(B)];
+  await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+  for (const one of [guid, other]) await patchSubscription(podkeep.app, ann, one, { is_subscribed: false });
+  const tablet = clientOf("tablet");
+  const { timestamp: since } = await read(tablet);
+  podkeep.clock.advance(60_000);
+  await patchSubscription(podkeep.app, ann, guid, { feed: validFeed("https://moved.example/rss") });
+  expect((await read(tablet, { since })).actions).toEqual([]);
+  await patchSubscription(podkeep.app, ann, other, { new_guid: guid });
+  expect((await read(tablet, { since })).actions).toEqual([]);
+});
+
 test("what an app plays under a feed URL that its podcast has left comes back to it under the new one", async () => {
   const guid = await subscribe(A);
   await patchSubscription(podkeep.app, ann, guid, { feed: validFeed(B) });
