@@ -122,9 +122,8 @@ function targetOf({ podcast, feed_url: came }: Episode, moves: Move[]): Podcast 
   const feed = podcast > 0 && came !== null && moves.some((one) => one.feed !== "") ? readFeedHash(came) : null;
   const into = moves.find((one) => one.feed === feed) ?? moves.find((one) => one.feed === "" && !isRenewal(one));
   if (!into?.target) return undefined;
-  // One that left with its feed comes from where it went.
-  const from = into.feed === "" ? came : null;
-  return { podcast: into.target, feed_url: into.feed_url && (from ?? into.feed_url) };
+  // Those that left with their feed come from where they went: their moves have no feed URL.
+  return { podcast: into.target, feed_url: into.feed_url && (came ?? into.feed_url) };
 }
 
 /** @returns what to save, and the episodes that moved, as they are now */

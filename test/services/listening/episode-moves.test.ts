@@ -273,6 +273,19 @@ async function splitMerged(merge: () => Promise<unknown>): Promise<void> {
   podkeep.clock.advance(60_000);
 }
 
+test("what came by a merge leaves again with its feed, also if the podcast was subscribed again in between", async () => {
+  const [a, b] = [await subscribe(A), await subscribe(B)];
+  await upload(clientOf("phone"), ...playAll(B));
+  await splitMerged(async () => {
+    await patchSubscription(podkeep.app, ann, b, { new_guid: a });
+    await podkeep.drain();
+    for (const is_subscribed of [false, true]) await patchSubscription(podkeep.app, ann, a, { is_subscribed });
+    await podkeep.drain();
+  });
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${B} 1`] });
+});
+
 test("what a restored list splits off stays if the podcast that it waits to leave is deleted", async () => {
   const { a } = await splitAgain();
   await requestDeletion(podkeep.app, ann, a);
