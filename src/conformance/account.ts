@@ -31,7 +31,7 @@ export async function readAccount(target: Target, protocol: Protocol): Promise<A
     const unusable = { protocol, subscriptions: null, is_broken: false };
     if (error instanceof NotApplicable) return { ...unusable, reason: error.message };
     if (!(error instanceof Failure) || error instanceof NoResponse) throw error;
-    const is_broken = error instanceof WrongShape || (prober.exchanges.at(-1)?.response?.status ?? 0) >= 500;
+    const is_broken = error instanceof WrongShape || (prober.exchanges().at(-1)?.response?.status ?? 0) >= 500;
     return { ...unusable, reason: describe(prober, error), is_broken };
   }
 }
@@ -122,7 +122,7 @@ export async function removeLeft(prober: Prober, protocol: Protocol): Promise<nu
 
 /** What the last response says of a server that can't be used, in words for who typed the command. */
 function describe(prober: Prober, failure: Failure): string {
-  const { request, response } = prober.exchanges.at(-1) ?? {};
+  const { request, response } = prober.exchanges().at(-1) ?? {};
   if (!request || !response) return failure.message;
   const { status, headers } = response;
   if (isRefusal(status)) return `${request.method} ${request.url} refuses the credentials (${status})`;

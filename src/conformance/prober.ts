@@ -84,7 +84,8 @@ export class Pace {
 
 /** Sends the requests of one check. */
 export class Prober {
-  readonly exchanges: Exchange[] = [];
+  /** With secrets, which most runs need not hide. */
+  readonly #exchanges: Exchange[] = [];
   readonly clock: Clock;
   readonly #feeds: string[] = [];
   readonly #ends = new Map<unknown, () => Promise<unknown>>();
@@ -97,6 +98,19 @@ export class Prober {
     readonly id: string,
   ) {
     this.clock = { now: target.clock.now, sleep: (milliseconds) => this.#sleep(milliseconds) };
+  }
+
+  /** What was sent and received so far, without secrets, and without the middle of long bodies. */
+  exchanges(): Exchange[] {
+    const { secrets } = this.pace;
+    const hide = <T extends string | null>(headers: Record<string, string>, body: T) => ({
+      headers: secrets.hideHeaders(headers),
+      body: body && secrets.hide(body),
+    });
+    return this.#exchanges.map(({ request, response }) => ({
+      request: { ...request, url: secrets.hide(request.url), ...hide(request.headers, request.body) },
+      response: response && { ...response, ...hide(response.headers, response.body) },
+    }));
   }
 
   /** A feed URL that no other check and no other run uses. @param variant part of its path */
@@ -157,15 +171,10 @@ export class Prober {
     const text = body === undefined ? null : typeof body === "string" ? body : JSON.stringify(body);
     const all: Record<string, string> = { ...(text !== null && { "Content-Type": "application/json" }), ...headers };
     const exchange: Exchange = {
-      request: {
-        method,
-        url: secrets.hide(url),
-        headers: secrets.hideHeaders(all),
-        body: text === null ? null : cutMiddle(secrets.hide(text)),
-      },
+      request: { method, url, headers: all, body: text && this.#keep(text) },
       response: null,
     };
-    this.exchanges.push(exchange);
+    this.#exchanges.push(exchange);
     const end = AbortSignal.timeout(timeout * 1000);
     const request = new Request(url, {
       method,
@@ -180,17 +189,22 @@ export class Prober {
     });
     secrets.learn(response.headers, answered);
     const { status } = response;
-    exchange.response = {
-      status,
-      headers: secrets.hideHeaders(Object.fromEntries(response.headers)),
-      body: cutMiddle(secrets.hide(answered)),
-    };
+    exchange.response = { status, headers: Object.fromEntries(response.headers), body: this.#keep(answered) };
     return {
       status,
       headers: response.headers,
       text: answered,
       json: (schema) => readJson(answered, response, schema, routeOf(method, url)),
     };
+  }
+
+  /** A long body without its middle, and without secrets, which could lose their ends with it. */
+  #keep(body: string): string {
+    if (body.length <= KEPT) return body;
+    const hidden = this.pace.secrets.hide(body);
+    if (hidden.length <= KEPT) return hidden;
+    // Both ends: what a check has just made is often the last in a list.
+    return `${hidden.slice(0, KEPT / 2)} ... ${hidden.slice(-KEPT / 2)}`;
   }
 
   async #sleep(milliseconds: number): Promise<void> {
@@ -203,10 +217,6 @@ export class Prober {
     signal.removeEventListener("abort", end);
   }
 }
-
-/** Keeps both ends: what a check has just made is often the last in a list. */
-const cutMiddle = (text: string) =>
-  text.length > KEPT ? `${text.slice(0, KEPT / 2)} ... ${text.slice(-KEPT / 2)}` : text;
 
 class TooLong extends Error {}
 

@@ -159,7 +159,7 @@ async function runCheck(check: Check, prober: Prober): Promise<Found> {
     if (error instanceof NotApplicable) return { ...passed, outcome: "skipped", reason: error.message };
     if (!(error instanceof Failure)) throw error;
     // What cleans up is no part of it.
-    const exchanges = [...prober.exchanges];
+    const exchanges = prober.exchanges();
     const { message: reason, defect } = error;
     return { check, outcome: "failed", reason, exchanges, isSilent: error instanceof NoResponse, defect };
   } finally {
