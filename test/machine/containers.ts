@@ -1,7 +1,7 @@
 // Podman with private storage, and stand-ins for the images that the Dockerfile starts from.
 import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { copyDebian, done, must, type Ran, run, scratchPath } from "./debian.ts";
+import { copyDebian, debianRoot, done, must, type Ran, run, scratchPath } from "./debian.ts";
 
 /** Packages of gcr.io/distroless/base-debian12. */
 const BASE = ["base-files", "ca-certificates", "libc6", "libssl3", "netbase", "tzdata"];
@@ -81,7 +81,7 @@ function makeNode(): string {
 }
 
 function makeBase(): string {
-  const debian = copyDebian("distroless-source");
+  const debian = debianRoot();
   const root = scratchPath("distroless");
   const files = must(["chroot", debian, "dpkg", "-L", ...BASE])
     .split("\n")
@@ -101,7 +101,6 @@ function makeBase(): string {
   const line = (name: string, id: number) => `${name}:x:${id}:${id}:${name}:/home/${name}:/sbin/nologin\n`;
   writeFileSync(join(root, "etc/passwd"), line("root", 0) + line("nonroot", NONROOT));
   writeFileSync(join(root, "etc/group"), `root:x:0:\nnonroot:x:${NONROOT}:\n`);
-  must(["rm", "-rf", debian]);
   return root;
 }
 

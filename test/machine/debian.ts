@@ -49,14 +49,19 @@ export function reasonToSkip(what: string, programs: string[]): string | null {
 const scratch = mkdtempSync(join(tmpdir(), "m-"));
 let made: string | undefined;
 
+/** A Debian system, made at the first call, which all tests share: to read from. */
+export function debianRoot(): string {
+  made ??= makeDebian();
+  return made;
+}
+
 /** A path for a file or directory that is removed with the end of the run. */
 export const scratchPath = (name: string) => join(scratch, name);
 
-/** Copies the Debian system, which is made at the first call, to a directory of this name. */
+/** Copies it to a directory of this name. */
 export function copyDebian(name: string): string {
-  made ??= makeDebian();
   const copy = scratchPath(name);
-  must(["cp", "-a", made, copy]);
+  must(["cp", "-a", debianRoot(), copy]);
   return copy;
 }
 
