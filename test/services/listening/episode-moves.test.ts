@@ -571,13 +571,28 @@ test.if(ON_SQLITE)("moves that fail are tried and logged once until the next pol
   expect(await moves()).toBe(0);
 });
 
-test("a server that ends waits for a part of one user's moves only", async () => {
+/** Lets two users subscribe to a podcast that each has a thousand episodes of. */
+async function subscribeTwo(): Promise<void> {
   for (const name of ["bob", "carl"]) {
     ann = actAsUser((await podkeep.user(name)).id);
     await upload(clientOf("phone"), ...playAll(A));
     await subscribe(A);
   }
-  const moved = () => podkeep.sql("select user_id from episodes where podcast > 0 group by user_id");
+}
+/** The users of whom episodes have moved. */
+const moved = () => podkeep.sql("select user_id from episodes where podcast > 0 group by user_id");
+
+test("a user's episodes begin to move before all of another's thousand have moved", async () => {
+  await subscribeTwo();
+  const { job } = podkeep.app.mover;
+  for (let part = 1; part <= 2; part++) await job.step();
+  expect(await moved()).toHaveLength(2);
+  await podkeep.drain();
+  expect(await moves()).toBe(0);
+});
+
+test("a server that ends waits for a part of one user's moves only", async () => {
+  await subscribeTwo();
   await moveSome();
   expect(await moved()).toHaveLength(1);
   await podkeep.reopen();
