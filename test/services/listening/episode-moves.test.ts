@@ -15,9 +15,10 @@ import { patchSubscription, requestDeletion } from "../../../src/services/subscr
 import { play } from "../../domain/episode-sync.ts";
 import { openTestApp, type TestApp } from "../../support/app.ts";
 import { beforeWrites } from "../../support/before-writes.ts";
-import { ON_SQLITE } from "../../support/database.ts";
+import { databaseFile, lockFile, ON_SQLITE } from "../../support/database.ts";
 import { validFeed } from "../../support/feed-url.ts";
 import { PATIENCE, until } from "../../support/patience.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 import { episodesOf } from "./episodes.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -336,6 +337,26 @@ test("an app that names an episode by its URL alone means one that still waits f
   await subscribe(A);
   podkeep.clock.advance(60_000);
   await upload(clientOf("tablet", "PinePods"), playOf(5, 70, { feed_url: episodeOf(5).episode_url, guid: null }));
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`, `${A} 70`] });
+});
+
+test.if(ON_SQLITE)("an upload is refused if what it waits for can't be moved now, and right if repeated", async () => {
+  await podkeep.close();
+  podkeep = await openTestApp({ busy_timeout: "20ms" });
+  ann = actAsUser((await podkeep.user("ann")).id);
+  await upload(clientOf("phone"), ...playAll(A));
+  await subscribe(A);
+  podkeep.clock.advance(60_000);
+  let unlock = () => {};
+  const watched = beforeWrites(podkeep.app, async (write) => {
+    unlock();
+    if (write === 2) unlock = await lockFile(databaseFile(podkeep.app.config));
+  });
+  const sent = playOf(5, 70, { feed_url: episodeOf(5).episode_url, guid: null });
+  const tablet = clientOf("tablet", "PinePods");
+  expect(await rejectionOf(uploadActions(watched, ann, tablet, [sent]))).toMatchObject({ code: "unavailable" });
+  await uploadActions(watched, ann, tablet, [sent]);
   await podkeep.drain();
   expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${A} 1`, `${A} 70`] });
 });
