@@ -53,6 +53,13 @@ async function told(actions: ToldAction[]) {
   return { count: actions.length, kinds: [...kinds].sort() };
 }
 
+/** Makes all moves of a user fail, until the trigger is dropped. */
+const refuseMovesOf = ({ user_id }: Pick<Actor, "user_id">) =>
+  podkeep.sql(
+    `create trigger refuse before update on episodes when old.user_id = ${user_id}
+      begin select raise(abort, 'broken'); end`,
+  );
+
 /** Lets the worker move one part, and stops it. */
 async function moveSome(): Promise<void> {
   const moving = podkeep.app.mover.drain();
@@ -384,6 +391,19 @@ test("what is played of a podcast that left the list again waits for it, and is 
   expect(await told((await read(null)).actions)).toEqual({ count: 1, kinds: [`${A} 9`] });
 });
 
+test.if(ON_SQLITE)("what is played of a podcast that left the list stays, also if moves failed before", async () => {
+  await upload(clientOf("phone"), ...playAll(A));
+  await requestDeletion(podkeep.app, ann, await subscribe(A));
+  await podkeep.app.deletionWorker.drain();
+  podkeep.clock.advance(60_000);
+  await podkeep.sql("delete from feeds");
+  await refuseMovesOf(ann);
+  await upload(clientOf("phone"), playOf(COUNT, 9));
+  await podkeep.sql("drop trigger refuse");
+  await podkeep.drain();
+  expect(await told((await read(null)).actions)).toEqual({ count: 1, kinds: [`${A} 9`] });
+});
+
 test("a deletion deletes a thousand episodes, and not what is played once the podcast is added again", async () => {
   const guid = await subscribe(A);
   await subscribe(B);
@@ -577,9 +597,7 @@ test.if(ON_SQLITE)("moves that fail are tried and logged once until the next pol
     await upload(clientOf("phone"), ...playAll(A));
     await subscribe(A);
   }
-  await podkeep.sql(
-    "create trigger refuse before update on episodes when old.user_id = 1 begin select raise(abort, 'broken'); end",
-  );
+  await refuseMovesOf({ user_id: 1 });
   await podkeep.drain();
   expect(lines).toEqual(["episodes can't be moved"]);
   expect(await podkeep.sql("select user_id from episode_moves")).toEqual([{ user_id: 1 }]);
