@@ -71,6 +71,22 @@ test("an episode of unknown length that it marks as not played is told to no app
   expect(await listened()).toEqual([{ started: 0, position: 42 }]);
 });
 
+test("what it alone knows the length of, and marks as not played, begins at its start on all devices", async () => {
+  const { sync, mark } = await podsilo();
+  await sync();
+  await sync(mark(0, 300, { guid: "two", episode: "https://feeds.example/2.mp3" }));
+  const { actions } = await antennapod()("GET", `${PLACE}/episode_action?since=0`);
+  expect(actions).toMatchObject([{ guid: "one" }, { guid: "two", started: 0, position: 0, total: 300 }]);
+});
+
+test("what it marks as played without its length is finished at the length that another app knows", async () => {
+  const { sync, mark } = await podsilo();
+  await sync();
+  await sync(mark(1, 1));
+  const { actions } = await antennapod()("GET", `${PLACE}/episode_action?since=0`);
+  expect(actions).toMatchObject([{ guid: "one", position: 600, total: 600 }]);
+});
+
 test("what it marks as played was not listened to", async () => {
   const { sync, mark } = await podsilo();
   await sync();
