@@ -28,10 +28,10 @@ const does = (action: string, device = "phone") => ({
 });
 
 /** A phone that has its list, and all positions. */
-async function openPhone([, path, create]: (typeof PROTOCOLS)[number], name = "phone") {
+async function openPhone([, path, create]: (typeof PROTOCOLS)[number], name = "phone", agent = "AntennaPod/3.11.4") {
   const actor = await actAsAdmin(server.app, "ann", "test");
   const { token } = await issueToken(server.app, actor, { label: name, scope: "write", expires_at: null });
-  const ask = askAs("AntennaPod/3.11.4", token);
+  const ask = askAs(agent, token);
   await ask("GET", `/api/2/subscriptions/ann/${name}.json?since=0`);
   let since: number = (await ask("GET", `${path}?since=0`)).timestamp;
   /** SyncService.java, syncEpisodeActions. @returns the plays that it is sent */
@@ -98,4 +98,11 @@ test("an episode that is marked as new on another AntennaPod stays so there, tho
   await tablet([does("new", "tablet")]);
   expect(await sync([does("delete")])).toMatchObject([{ position: 600 }]);
   expect([await tablet(), await sync()]).toEqual([[], []]);
+});
+
+test("a position does not come again after a download to an app that skips none for it", async () => {
+  const sync = await openPhone(PROTOCOLS[0], "desktop", "gPodder/3.11.5");
+  await playElsewhere(100);
+  expect(await sync([does("download", "desktop")])).toMatchObject([{ position: 100 }]);
+  expect(await sync()).toEqual([]);
 });
