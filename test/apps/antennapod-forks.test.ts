@@ -80,6 +80,13 @@ test("what Podcini.X plays of an episode whose length it doesn't know is where i
   expect(actions).toMatchObject([{ position: 42 }, { guid: "two", position: 7 }]);
 });
 
+test("what Podcini.X plays from elsewhere than the end of an episode is where it was left", async () => {
+  const play = { ...played(7), episode: "https://feeds.example/2.mp3", guid: "two", started: 3 };
+  await ask(PODCINI, "POST", `${NEXTCLOUD}/episode_action/create`, [play]);
+  const { actions } = await ask("gPodder/3.11.5", "GET", "/api/2/episodes/ann.json?since=0");
+  expect(actions).toMatchObject([{ position: 42 }, { guid: "two", position: 7, total: 600 }]);
+});
+
 test("what AntennaPod plays from the end of an episode, where its user jumped back, stays where it was left", async () => {
   const play = { ...played(7), episode: "https://feeds.example/2.mp3", guid: "two", started: 600 };
   await ask("AntennaPod/3.12.0", "POST", `${NEXTCLOUD}/episode_action/create`, [play]);

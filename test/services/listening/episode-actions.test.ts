@@ -787,6 +787,14 @@ test("aggregated, an episode comes with its place, and the latest done with it a
   }
 });
 
+test("aggregated, what was done last with an episode comes, also if it arrived first", async () => {
+  const none = { position: null, total: null, started: null } as const;
+  await upload(clientOf("phone"), play(0, { ...none, kind: "delete", sent_at: 2000 }));
+  await upload(clientOf("laptop"), play(0, { ...none, kind: "download", sent_at: 1000 }), play(7, { sent_at: 500 }));
+  const { actions } = await read(clientOf("tablet"), { aggregated: true });
+  expect(actions.map(({ kind }) => kind)).toEqual(["delete", "play"]);
+});
+
 test("aggregated, of what was done with an episode in one second, what arrived last comes", async () => {
   const none = { position: null, total: null, started: null, sent_at: 1000 } as const;
   const kinds = ["download", "delete", "new"] as const;
