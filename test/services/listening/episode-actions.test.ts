@@ -349,6 +349,20 @@ test("devices, also the one that sent them, get the places of a feed again when 
   await expectNews();
 });
 
+test("what was done with a podcast comes again in the order in which it arrived, once it is subscribed again", async () => {
+  const guid = await subscribe(A);
+  const plays = [3, 1, 2].map((position) =>
+    play(position, { feed_url: A, episode_url: `https://a.example/${position}.mp3` }),
+  );
+  await upload(clientOf("phone"), ...plays);
+  const tablet = clientOf("tablet");
+  const { timestamp: since } = await read(tablet);
+  podkeep.clock.advance(60_000);
+  for (const is_subscribed of [false, true]) await patchSubscription(podkeep.app, ann, guid, { is_subscribed });
+  podkeep.clock.advance(60_000);
+  expect((await read(tablet, { since })).actions.map(({ position }) => position)).toEqual([3, 1, 2]);
+});
+
 /** Makes a sync of clients: what it tells them to add, and which positions. */
 function syncing() {
   const since = new Map<Client, { feeds: number; episodes: number }>();
