@@ -213,7 +213,7 @@ export async function renewForClient(
 export async function deleteEpisodesOf(user: UserTx, podcast: number): Promise<void> {
   const { tx, user_id } = user;
   const isWaiting = await haveWaiting(user);
-  const episodes = isWaiting ? [] : await listIdsOf(tx, { user_id, podcast, limit: user.episodeMoving.many });
+  const episodes = await listIdsOf(tx, { user_id, podcast, limit: user.episodeMoving.many });
   if (isWaiting || episodes.length >= user.episodeMoving.many || (await haveManyPlays(user, episodes))) {
     await queueMoves(user, [{ podcast, feed: "", target: null, feed_url: null }]);
   } else await deleteAll(user, episodes);
