@@ -173,20 +173,16 @@ export async function moveEpisodes(
   return saveEpisodeSet(user, set);
 }
 
-/** Podcasts in one statement. */
-const RENEWED = 16;
+/** Podcasts in one statement: more can become several (bulkStatement), and none may give a timestamp twice. */
+const RENEWED = 8;
 
 /** Makes every device receive all actions on the podcasts' episodes again. */
 async function renewPodcasts({ tx, user_id, clock, moveClock }: UserTx, podcasts: Set<number>): Promise<void> {
   const wanted = rowsOf("podcast", podcasts);
   for (let start = 0; start < wanted.length; start += RENEWED) {
-    const piece = wanted.slice(start, start + RENEWED);
-    // Of fewer than 16, the statements are several, and none may give a timestamp twice.
-    for (const rows of piece.length === RENEWED ? [piece] : piece.map((row) => [row])) {
-      await renewActions(tx, { user_id, after: clock() }, rows);
-      const [last] = await lastArrived(tx, { user_id });
-      if (last) moveClock(last.arrived_at);
-    }
+    await renewActions(tx, { user_id, after: clock() }, wanted.slice(start, start + RENEWED));
+    const [last] = await lastArrived(tx, { user_id });
+    if (last) moveClock(last.arrived_at);
   }
 }
 

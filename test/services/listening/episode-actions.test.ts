@@ -363,6 +363,21 @@ test("what was done with a podcast comes again in the order in which it arrived,
   expect((await read(tablet, { since })).actions.map(({ position }) => position)).toEqual([3, 1, 2]);
 });
 
+test("plays of nine podcasts that are subscribed again at once come again", async () => {
+  const feeds = Array.from({ length: 9 }, (_, n) => `https://${n}.example/rss`);
+  const added = feeds.map((feed) => ({ feed: validFeed(feed), guid: null }));
+  await addSubscriptions(podkeep.app, ann, added);
+  await upload(clientOf("phone"), ...feeds.map((feed_url) => play(1, { feed_url, episode_url: `${feed_url}/1.mp3` })));
+  const tablet = clientOf("tablet");
+  const { timestamp: since } = await read(tablet);
+  podkeep.clock.advance(60_000);
+  await uploadFeedChanges(podkeep.app, ann, clientOf("phone"), { add: [], remove: feeds });
+  await addSubscriptions(podkeep.app, ann, added);
+  podkeep.clock.advance(60_000);
+  const { actions } = await read(tablet, { since });
+  expect(actions.map(({ feed_url }) => feed_url).sort()).toEqual(feeds);
+});
+
 /** Makes a sync of clients: what it tells them to add, and which positions. */
 function syncing() {
   const since = new Map<Client, { feeds: number; episodes: number }>();

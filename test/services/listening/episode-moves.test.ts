@@ -417,6 +417,7 @@ test("a deletion deletes a thousand episodes, and not what is played once the po
   await podkeep.drain();
   expect(await told((await read(null)).actions)).toEqual({ count: 2, kinds: [`${A} 90`, `${B} 2`] });
   expect(await podkeep.sql("select count(*) as count from episodes")).toMatchObject([{ count: 2 }]);
+  expect(await podkeep.sql("select count(*) as count from episode_actions")).toMatchObject([{ count: 2 }]);
   const plays = await podkeep.sql("select position from plays order by position");
   expect(plays.map(({ position }) => Number(position)).at(-1)).toBe(90);
 });
