@@ -10,6 +10,7 @@ import { uploadFeedChanges } from "../../../src/services/devices/device-uploads.
 import { forgetDevice } from "../../../src/services/devices/devices.ts";
 import { readActions } from "../../../src/services/listening/episode-actions.ts";
 import { uploadActions } from "../../../src/services/listening/episode-uploads.ts";
+import { listBegun } from "../../../src/services/listening/listening.ts";
 import { streamPlays } from "../../../src/services/listening/play-list.ts";
 import { restoreSubscriptions } from "../../../src/services/subscriptions/earlier-lists.ts";
 import {
@@ -676,6 +677,15 @@ test("an app that never asks for plays makes no device receive them again when i
   expect((await read(phone, { since: timestamp })).actions).toEqual([]);
 });
 
+test("an app that never asks for plays makes no device receive them again when it sends earlier ones", async () => {
+  const tablet = clientOf("tablet");
+  await upload(clientOf("phone"), play(100, { sent_at: podkeep.clock.now() }));
+  const { timestamp: since } = await read(tablet);
+  podkeep.clock.advance(60_000);
+  await upload(clientOf("laptop"), play(50, { sent_at: podkeep.clock.now() - 3_600_000 }));
+  expect((await read(tablet, { since })).actions).toEqual([]);
+});
+
 test("two phones with one token and one device id are told what the other one played", async () => {
   const phone = clientOf("phone");
   await upload(clientOf("tablet"), play(1, { sent_at: 1000 }));
@@ -918,6 +928,16 @@ test("a play counts though the server's clock was set back", async () => {
   expect((await read(clientOf("tablet"))).actions).toMatchObject([{ position: 2 }]);
 });
 
+test("an episode that is played after it was marked as new is begun, though the server's clock was set back", async () => {
+  const now = podkeep.clock.now();
+  await upload(clientOf("phone"), { ...play(0, { sent_at: now }), kind: "new" });
+  podkeep.clock.advance(120_000);
+  await subscribe(A);
+  podkeep.clock.advance(-86_400_000);
+  await upload(clientOf("phone"), play(600, { sent_at: now + 60_000 }));
+  expect(await listBegun(podkeep.app, ann, 10)).toMatchObject([{ position: 600 }]);
+});
+
 test("another client's later play counts though the server's clock was set back in between", async () => {
   const now = podkeep.clock.now();
   await upload(clientOf("phone"), play(1, { sent_at: now }));
@@ -1031,6 +1051,16 @@ test("a client that is not known is told what arrived since two minutes before i
   const since = Math.floor(podkeep.clock.now() / 1000);
   expect((await read(null, { since: since + 119 })).actions.map(({ position }) => position)).toEqual([2]);
   expect((await read(null, { since: since + 200 })).actions).toEqual([]);
+});
+
+test("an app that goes on from the timestamp of its upload is told neither its own plays nor what it knew", async () => {
+  await upload(clientOf("tablet"), play(1, { sent_at: 1000 }));
+  podkeep.clock.advance(60_000);
+  const phone = clientOf("phone", "gPodder");
+  await read(phone);
+  podkeep.clock.advance(60_000);
+  const since = await upload(phone, play(2, { sent_at: podkeep.clock.now() }));
+  expect((await read(phone, { since })).actions).toEqual([]);
 });
 
 test("two clients' plays count in their order while the server's clock is days behind", async () => {
