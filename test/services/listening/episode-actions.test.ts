@@ -21,7 +21,7 @@ import {
 import { appOf } from "../../domain/device-sync.ts";
 import { type EpisodeServer, examples, GPODDER_API, play, simulate, TOTAL, world } from "../../domain/episode-sync.ts";
 import { LONG } from "../../faults/rounds.ts";
-import { openTestApp, type TestApp } from "../../support/app.ts";
+import { guidOf, openTestApp, type TestApp } from "../../support/app.ts";
 import { countReads } from "../../support/count-reads.ts";
 import { validFeed } from "../../support/feed-url.ts";
 import { PATIENCE } from "../../support/patience.ts";
@@ -408,6 +408,16 @@ test("a podcast that is not subscribed is sent to no device again when it moves 
   await patchSubscription(podkeep.app, ann, guid, { feed: validFeed("https://moved.example/rss") });
   expect((await read(tablet, { since })).actions).toEqual([]);
   await patchSubscription(podkeep.app, ann, other, { new_guid: guid });
+  expect((await read(tablet, { since })).actions).toEqual([]);
+});
+
+test("a podcast whose guid changes is sent to no device again", async () => {
+  const guid = await subscribe(A);
+  await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
+  const tablet = clientOf("tablet");
+  const { timestamp: since } = await read(tablet);
+  podkeep.clock.advance(60_000);
+  await patchSubscription(podkeep.app, ann, guid, { new_guid: guidOf(1) });
   expect((await read(tablet, { since })).actions).toEqual([]);
 });
 

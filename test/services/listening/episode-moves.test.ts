@@ -263,10 +263,13 @@ test("what waited when its podcast was merged leaves again with its feed if a re
 });
 
 /** Merges B with its thousand episodes into A, and restores the list before that. */
-async function splitAgain(): Promise<{ a: string; b: string }> {
+async function splitAgain(inBetween = async () => {}): Promise<{ a: string; b: string }> {
   const [a, b] = [await subscribe(A), await subscribe(B)];
   await upload(clientOf("phone"), ...playAll(B));
-  await splitMerged(() => patchSubscription(podkeep.app, ann, b, { new_guid: a }));
+  await splitMerged(async () => {
+    await patchSubscription(podkeep.app, ann, b, { new_guid: a });
+    await inBetween();
+  });
   return { a, b };
 }
 
@@ -292,6 +295,23 @@ test("what came by a merge leaves again with its feed, also if the podcast was s
   });
   await podkeep.drain();
   expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${B} 1`] });
+});
+
+test("a podcast that a restored list splits another one off is sent to no device again", async () => {
+  await upload(clientOf("phone"), playOf(COUNT, 2));
+  const tablet = clientOf("tablet");
+  let since = 0;
+  const tell = async () => {
+    const { timestamp, actions } = await read(tablet, { since });
+    since = timestamp;
+    return told(actions);
+  };
+  await splitAgain(async () => {
+    await podkeep.drain();
+    expect((await tell()).count).toBe(COUNT + 1);
+  });
+  await podkeep.drain();
+  expect(await tell()).toEqual({ count: COUNT, kinds: [`${B} 1`] });
 });
 
 test("what a restored list splits off stays if the podcast that it waits to leave is deleted", async () => {
