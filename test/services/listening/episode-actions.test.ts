@@ -153,6 +153,16 @@ test("actions in feeds without a subscription are kept, and belong to it when it
   expect((await read(clientOf("tablet"))).actions).toMatchObject([{ feed_url: A, position: 1 }]);
 });
 
+test("episodes that one app names by their guids alone are another app's once the podcast enters the list", async () => {
+  const guids = Array.from({ length: 8 }, (_, n) => `guid ${n}`);
+  await upload(clientOf("desktop"), ...guids.map((one) => play(1, { feed_url: A, episode_url: one, sent_at: 1000 })));
+  const named = guids.map((guid) => ({ guid, episode_url: `https://cdn.example/${guid.at(-1)}.mp3` }));
+  await upload(clientOf("phone"), ...named.map((one) => play(2, { ...one, feed_url: A, sent_at: 2000 })));
+  await subscribe(A);
+  const { actions } = await read(null);
+  expect(actions.map(({ guid, position }) => [guid, position]).sort()).toEqual(guids.map((one) => [one, 2]));
+});
+
 test("after a merge, an episode that both podcasts had has one place: the later one", async () => {
   const guid = await subscribe(A);
   await subscribe(B);
