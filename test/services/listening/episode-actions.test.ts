@@ -195,6 +195,17 @@ test.each(["a", "b"])(
   },
 );
 
+test("an app that names an episode by its URL alone means the one that another upload showed it to be", async () => {
+  await subscribe(A);
+  const [first, second] = ["https://cdn.example/1.mp3", "https://cdn.example/2.mp3"];
+  const named = { feed_url: A, guid: "g" };
+  await upload(clientOf("phone"), play(1, { ...named, episode_url: first, sent_at: 1000 }));
+  await upload(clientOf("laptop"), play(2, { feed_url: A, episode_url: second, sent_at: 2000 }));
+  await upload(clientOf("phone"), play(3, { ...named, episode_url: second, sent_at: 3000 }));
+  await upload(clientOf("laptop"), play(4, { feed_url: A, episode_url: second, sent_at: 4000 }));
+  expect((await read(null)).actions).toMatchObject([{ guid: "g", position: 4 }]);
+});
+
 test("plays of three episodes that one upload shows to be one are all that one's", async () => {
   await subscribe(A);
   const moved = { guid: "g", episode_url: "https://cdn.example/1.mp3" };
