@@ -221,6 +221,35 @@ test("episodes that wait to reach a merged podcast are told as what they will be
   expect(await told((await read(null)).actions)).toEqual({ count: COUNT, kinds: [`${C} 1`] });
 });
 
+test("episodes that wait to reach a merged podcast are told as its, also if a restored list splits another one off", async () => {
+  const [b, c] = [await subscribe(B), await subscribe(C)];
+  podkeep.clock.advance(60_000);
+  const as_of = podkeep.clock.now();
+  podkeep.clock.advance(60_000);
+  await upload(clientOf("phone"), playOf(COUNT, 2, { feed_url: C }));
+  await patchSubscription(podkeep.app, ann, c, { new_guid: b });
+  const a = await subscribe(A);
+  await upload(clientOf("phone"), ...playAll(A));
+  await patchSubscription(podkeep.app, ann, a, { new_guid: b });
+  podkeep.clock.advance(60_000);
+  await restoreSubscriptions(podkeep.app, ann, { as_of }, false);
+  const { actions } = await read(null);
+  expect(await told(actions.filter(({ position }) => position === 1))).toEqual({ count: COUNT, kinds: [`${B} 1`] });
+  await podkeep.drain();
+  expect((await told((await read(null)).actions)).kinds).toEqual([`${B} 1`, `${C} 2`]);
+});
+
+test("what a podcast had itself is told as the one's that it is merged into, while others wait to be split off", async () => {
+  await upload(clientOf("phone"), playOf(COUNT, 2));
+  const { a } = await splitAgain();
+  const first = "https://0.example/rss";
+  await patchSubscription(podkeep.app, ann, a, { new_guid: await subscribe(first) });
+  const feeds = async () => (await told((await read(null)).actions)).kinds.filter((one) => one.endsWith(" 2"));
+  expect(await feeds()).toEqual([`${first} 2`]);
+  await podkeep.drain();
+  expect(await feeds()).toEqual([`${first} 2`]);
+});
+
 test("what a podcast had itself stays with it if a merge that waited is undone", async () => {
   await upload(clientOf("phone"), ...playAll(B), ...playAll(A));
   const [a, b] = [await subscribe(A), await subscribe(B)];
