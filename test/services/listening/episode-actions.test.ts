@@ -206,6 +206,17 @@ test("an app that names an episode by its URL alone means the one that another u
   expect((await read(null)).actions).toMatchObject([{ guid: "g", position: 4 }]);
 });
 
+test("an episode whose guid is its URL is found by that URL alone, also once its podcast enters the list", async () => {
+  const named = { feed_url: A, episode_url: "https://cdn.example/1.mp3" };
+  const guid = named.episode_url;
+  await upload(clientOf("phone"), play(1, { ...named, guid, sent_at: 1000 }));
+  await upload(clientOf("laptop"), play(2, { ...named, sent_at: 2000 }));
+  expect((await read(null)).actions).toMatchObject([{ guid, position: 2 }]);
+  await subscribe(A);
+  await upload(clientOf("laptop"), play(3, { ...named, sent_at: 3000 }));
+  expect((await read(null)).actions).toMatchObject([{ guid, position: 3 }]);
+});
+
 test("plays of three episodes that one upload shows to be one are all that one's", async () => {
   await subscribe(A);
   const moved = { guid: "g", episode_url: "https://cdn.example/1.mp3" };
