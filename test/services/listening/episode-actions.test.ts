@@ -147,6 +147,16 @@ test("of two episodes with one file, an app without guids means the one that was
   }
 });
 
+test("of two episodes with one file, an app without guids means the later one, also after an earlier play of the other", async () => {
+  await upload(clientOf("phone"), play(1, { guid: "a", sent_at: 1000 }), play(2, { guid: "b", sent_at: 3000 }));
+  await upload(clientOf("phone"), play(3, { guid: "a", sent_at: 2000 }), play(4, { sent_at: 4000 }));
+  const places = (await read(null)).actions.map(({ guid, position }) => [guid, position]);
+  expect(places.sort()).toEqual([
+    ["a", 3],
+    ["b", 4],
+  ]);
+});
+
 test("actions in feeds without a subscription are kept, and belong to it when it comes", async () => {
   await upload(clientOf("phone"), play(1, { feed_url: A, sent_at: 1000 }));
   await subscribe(A);
