@@ -144,7 +144,7 @@ export class EpisodeSet {
     const unnamed = sameUrl?.guid === null ? sameUrl : undefined;
     if (!unnamed) return named;
     if (!named) this.#change(unnamed, { guid });
-    else if (this.#stored.has(named) || !this.#stored.has(unnamed)) this.#join(unnamed, named);
+    else if (this.#stored.has(named)) this.#join(unnamed, named);
     // One that is not stored yet can't have the plays of the other.
     else this.#join(named, unnamed);
     return this.present(unnamed);
