@@ -70,7 +70,6 @@ const latestOf = (actions: ReturnType<typeof told>, p: Owner) =>
           .select("other.kind")
           .where("other.user_id", "in", [p.user_id])
           .whereRef("other.episode", "=", "action.episode")
-          .whereRef("other.kind", "!=", "action.kind")
           .where("action.kind", "!=", sql.lit("play" as const))
           .where((of) =>
             of.or([
