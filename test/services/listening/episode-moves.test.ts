@@ -84,6 +84,7 @@ test("episodes that a subscription is sent again come in the order in which they
   const guid = await subscribe(A);
   const phone = clientOf("phone");
   await upload(phone, ...playAll(A));
+  await upload(phone, playOf(COUNT - 1, 0, { kind: "new" }));
   const { timestamp: first } = await read(phone);
   podkeep.clock.advance(60_000);
   const { timestamp: since } = await read(phone, { since: first });
@@ -93,7 +94,8 @@ test("episodes that a subscription is sent again come in the order in which they
   await upload(clientOf("tablet"), playOf(COUNT, 7));
   await podkeep.drain();
   const { actions } = await read(phone, { since });
-  expect(actions.map(({ guid }) => guid)).toEqual(Array.from({ length: COUNT + 1 }, (_, n) => `g${n}`));
+  const plays = Array.from({ length: COUNT }, (_, n) => `g${n} play`);
+  expect(actions.map(({ guid, kind }) => `${guid} ${kind}`)).toEqual([...plays, `g${COUNT - 1} new`, `g${COUNT} play`]);
 });
 
 test("a podcast that is subscribed again and again waits to be sent again once", async () => {
