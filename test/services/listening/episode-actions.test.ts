@@ -85,6 +85,16 @@ test("every app ends with the server's play positions, and the latest play count
 const A = "https://a.example/rss";
 const B = "https://b.example/rss";
 
+test("a play that arrives in the last millisecond of the second that an app is given reaches the app, once", async () => {
+  const tablet = clientOf("tablet");
+  const { timestamp } = await read(tablet);
+  podkeep.clock.set(Math.ceil(podkeep.clock.now() / 1000) * 1000 + 60_999);
+  await upload(clientOf("phone"), play(1, { sent_at: 1000 }));
+  const told = await read(tablet, { since: timestamp });
+  expect([told.timestamp, told.actions.length]).toEqual([Math.floor(podkeep.clock.now() / 1000), 1]);
+  expect((await read(tablet, { since: told.timestamp })).actions).toEqual([]);
+});
+
 test("an action is told under the URL that the feed has now, in the client's own spelling", async () => {
   const guid = await subscribe(A);
   await uploadFeedChanges(podkeep.app, ann, clientOf("tablet"), { add: ["http://b.example/rss/"], remove: [] });
