@@ -439,6 +439,21 @@ test("what a user of Kasts marks as played, or opens, is no listening", async ()
   ]);
 });
 
+test.each([
+  ["AntennaPod", "a mark as played", ["0-600", "-", "0-900"]],
+  ["PinePods", "no listening", ["0-600", "600-900"]],
+])("a position of 0 without a length, from %s, is %s", async (app, _, expected) => {
+  const begin = now();
+  podkeep.clock.advance(DAY);
+  for (const [minutes, one] of [
+    [0, play(600)],
+    [30, play(0, { total: null })],
+    [60, play(900)],
+  ] as const)
+    await sendAs(app, begin, [minutes, one]);
+  expect((await stretches()).map((one) => one.join("-"))).toEqual(expected);
+});
+
 test("two episodes that an app stopped in one second have each what was played of it", async () => {
   const begin = now();
   podkeep.clock.advance(DAY);
