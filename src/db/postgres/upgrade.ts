@@ -53,17 +53,18 @@ export async function upgradeDatabase(options: UpgradeOptions): Promise<SQL> {
     throw refusal(error, options.url);
   }
   if (options.use !== "server") return first;
-  // The same statement on another one shows whether a pooler in between mixes up those of several, as a server has. Before
-  // the first one ends, with which the pooler may end its own to PostgreSQL.
-  const second = connect(options, options.timeout);
+  // The same statement on others shows whether a pooler in between mixes up those of several, as a server has: before any of
+  // them ends, with which the pooler may end its own to PostgreSQL; and on three, since it may open another one for the next.
+  const again = () => connect(options, options.timeout);
+  const [second, ...more] = [again(), again(), again()] as const;
   try {
-    await second.unsafe(PLACE);
+    for (const other of [second, ...more]) await other.unsafe(PLACE);
     return second;
   } catch (error) {
     await second.close();
     throw refusal(error, options.url);
   } finally {
-    await first.close();
+    for (const other of [first, ...more]) await other.close();
   }
 }
 
