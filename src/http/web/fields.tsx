@@ -56,7 +56,7 @@ type FieldProps = JSX.IntrinsicElements["input"] & { name: string; label: string
 export const Field = ({ name, label, children, ...attributes }: FieldProps) => (
   <div class="field">
     <label for={name}>{label}</label>
-    <input id={name} name={name} {...attributes} aria-invalid={attributes["aria-invalid"] ?? "false"} />
+    <input id={name} name={name} aria-invalid="false" {...attributes} />
     {children}
   </div>
 );
