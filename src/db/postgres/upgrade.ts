@@ -56,7 +56,7 @@ export async function upgradeDatabase(options: UpgradeOptions): Promise<SQL> {
   // The same statement on others shows whether a pooler in between mixes up those of several, as a server has: before any of
   // them ends, with which the pooler may end its own to PostgreSQL; and on three, since it may open another one for the next.
   const again = () => connect(options, options.timeout);
-  const [second, ...more] = [again(), again(), again()] as const;
+  const [second, ...more] = [again(), again(), again()];
   try {
     for (const other of [second, ...more]) await other.unsafe(PLACE);
     return second;
