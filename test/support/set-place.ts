@@ -1,4 +1,5 @@
 // A user who sets an episode's position on the page of a running server.
+import { fieldValues } from "./fields.ts";
 import { signInAt } from "./page-session.ts";
 
 const SAME = { "Sec-Fetch-Site": "same-origin" };
@@ -9,7 +10,7 @@ export async function continueFrom(server: string, name: string, secret: string,
   const open = async (path: string) => (await fetch(server + path, { headers: { Cookie } })).text();
   const [, path = ""] = /href="[^"]*(\/listening\/episodes\/\d+)"/.exec(await open("/listening")) ?? [];
   const page = await open(path);
-  const offered = [...page.matchAll(/name="position" value="(\d+)"/g)].map(([, value]) => Number(value));
+  const offered = fieldValues(page, "position").map(Number);
   if (!offered.includes(position)) throw new Error(`The page offers ${offered.join(", ") || "nothing"}: ${page}`);
   const { status } = await submit(`${server}${path}/position`, { position: String(position) }, Cookie);
   if (status !== 303) throw new Error(`Status ${status}`);

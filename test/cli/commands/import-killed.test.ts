@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { LONG } from "../../faults/rounds.ts";
 import { writeAntennaPod } from "../../support/antennapod.ts";
+import { fieldValue } from "../../support/fields.ts";
 import { signInAt } from "../../support/page-session.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { playOf } from "../../support/play.ts";
@@ -258,7 +259,7 @@ test("moving in on the page, with the server killed while it reads the file or s
   };
   const read = async (address: string, name: string) => {
     const page = await post(address, name, "/account/move-in", "file", new File([await database.bytes()], "a.db"));
-    return /name="data" value="([\w-]+)"/.exec(page)?.[1] ?? "";
+    return fieldValue(page, "data");
   };
   const confirm = (address: string, name: string, data: string) =>
     post(address, name, "/account/move-in/confirm", "data", data);

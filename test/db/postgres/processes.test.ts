@@ -14,6 +14,7 @@ import { LONG } from "../../faults/rounds.ts";
 import { guidOf } from "../../support/app.ts";
 import { type Client, type Cluster, Reader, type Reply, startCluster, startProcess } from "../../support/cluster.ts";
 import { sharedPostgres } from "../../support/database.ts";
+import { fieldValue } from "../../support/fields.ts";
 import { PATIENCE, until } from "../../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -160,7 +161,7 @@ test("a user of the page who reaches another server each time connects an app, b
   };
   const tokenIn = (page: string) => /podkeep_[a-z0-9_]{44,}/.exec(page)?.[0] ?? "none";
   await send(0, "/sign-in", { name: "ann", password: "correct horse" });
-  const nonce = /name="nonce" value="([^"]+)"/.exec(await send(1, "/connect?app=kasts"))?.[1] ?? "";
+  const nonce = fieldValue(await send(1, "/connect?app=kasts"), "nonce");
   const form = { app: "kasts", device: "laptop", nonce };
   const pages = await Promise.all([0, 1, 2].map((at) => send(at, "/connect", form)));
   const token = tokenIn(pages[0] ?? "");

@@ -7,6 +7,7 @@ import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../
 import { basicAuth } from "../../support/basic-auth.ts";
 import { databaseFile, lockFile, ON_SQLITE } from "../../support/database.ts";
 import { CAN_MOUNT, mountDisk, unmountDisks } from "../../support/disk.ts";
+import { fieldValue } from "../../support/fields.ts";
 import { type Browser, signedIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
@@ -109,7 +110,7 @@ for (const [name, path, fields] of forms) {
     const page = await browser.submit(path(), sent);
     expect(page.body).toContain("Your session has ended. Sign in to continue.");
     expect(await dump()).toEqual(before);
-    const next = /name="next" value="([^"]*)"/.exec(page.body)?.[1] ?? "";
+    const next = fieldValue(page.body, "next");
     const back = await browser.submit("/sign-in", { name: "ann", password: PASSWORD, next });
     expect([back.status, back.path]).toEqual([200, `/${path().split("/")[1]}`]);
   });
@@ -128,7 +129,7 @@ test("a form that is sent after the session has ended leads back to its page", a
   for (const page of ["/podcasts/add", "/history/restore?as_of=2026-01-01T00:00", "/apps?rename=1"]) {
     browser.cookies.set("podkeep_page", "ended");
     const sent = await browser.submit("/podcasts/add", { feed_url: "x" }, { Referer: `${ORIGIN}${page}` });
-    const next = (/name="next" value="([^"]*)"/.exec(sent.body)?.[1] ?? "").replaceAll("&amp;", "&");
+    const next = fieldValue(sent.body, "next");
     expect(next).toBe(page);
   }
 });
@@ -215,7 +216,7 @@ test("a page opened after the session has ended comes back after signing in, wit
     browser.cookies.set("podkeep_page", "ended");
     const page = await browser.open(path);
     expect(page.body).toContain("Your session has ended. Sign in to continue.");
-    const next = (/name="next" value="([^"]*)"/.exec(page.body)?.[1] ?? "").replaceAll("&amp;", "&");
+    const next = fieldValue(page.body, "next");
     const back = await browser.submit("/sign-in", { name: "ann", password: PASSWORD, next });
     expect([back.status, back.path]).toEqual([200, path]);
   }

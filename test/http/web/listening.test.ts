@@ -12,6 +12,7 @@ import { saveFound } from "../../../src/store/episodes.ts";
 import { play } from "../../domain/episode-sync.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
+import { fieldValue, fieldValues } from "../../support/fields.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { type Browser, openBrowser, signedIn, titlesOf } from "../browser.ts";
 
@@ -243,8 +244,7 @@ test("a stale phone set an episode back: two clicks on the page set it right for
   const page = await browser.open(`/listening/episodes/${id}`);
   expect(textOf(page.body)).toContain("Every app continues at 10:00 of 54:00.");
   expect(textOf(page.body)).not.toContain("Set to");
-  const positions = [...page.body.matchAll(/name="position" value="(\d+)"/g)].map(([, position]) => position);
-  expect(positions).toEqual(["3000"]);
+  expect(fieldValues(page.body, "position")).toEqual(["3000"]);
   const done = await browser.submit(`/listening/episodes/${id}/position`, { position: "3000" });
   expect(textOf(done.body)).toContain("Set to 50:00. Each app gets it at its next sync.");
   expect(textOf(done.body)).toContain("set to 50:00 Web page");
@@ -296,7 +296,7 @@ test("an episode that an app played beyond the length that it says can be contin
   await upload("phone", [600, { episode_url, sent_at: now }]);
   const id = episodeIn((await browser.open("/listening")).body);
   const { body } = await browser.open(`/listening/episodes/${id}`);
-  expect(/name="position" value="(\d+)"/.exec(body)?.[1]).toBe("3240");
+  expect(fieldValue(body, "position")).toBe("3240");
   expect((await browser.submit(`/listening/episodes/${id}/position`, { position: "3240" })).status).toBe(200);
   expect(await positionOf(episode_url)).toBe(3240);
 });

@@ -10,6 +10,7 @@ import { listBegun } from "../../../src/services/listening/listening.ts";
 import { transact } from "../../../src/services/transact.ts";
 import { writeAntennaPod } from "../../support/antennapod.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
+import { fieldValue } from "../../support/fields.ts";
 import { PATIENCE, until } from "../../support/patience.ts";
 import { playOf } from "../../support/play.ts";
 import { type Browser, signedIn } from "../browser.ts";
@@ -42,7 +43,7 @@ afterAll(() => server.close());
 
 const upload = (file: File | string) => browser.submit("/account/move-in", { file });
 const textOf = (body: string) => body.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
-const dataOf = (body: string) => /name="data" value="([\w-]+)"/.exec(body)?.[1] ?? "";
+const dataOf = (body: string) => fieldValue(body, "data");
 const listOf = async () => (await user.changes()).map(({ feed_url }) => feed_url);
 const pack = (text: string) => gzipSync(text).toString("base64url");
 
