@@ -13,12 +13,9 @@ const LONGEST_TITLE = 500;
  * @returns null if there is no title
  */
 export function readTitle(text: string | null, feed_url: string): string | null {
-  const line = (text ?? "")
-    .toWellFormed()
-    .replace(/\s+/g, " ")
-    .replace(/\p{Cc}/gu, "");
-  // The form that keyboards write, for searches.
-  const plain = withoutBidiControls(inNormalForm(line)).trim();
+  const shown = withoutBidiControls((text ?? "").toWellFormed()).replace(/(?!\s)\p{Cc}/gu, "");
+  // The form that keyboards write, for searches. Spaces come last: those around what was removed are one.
+  const plain = inNormalForm(shown).replace(/\s+/g, " ").trim();
   if (!isSeen(plain) || plain === feed_url || plain === parseUrl(feed_url)?.hostname) return null;
   return [...plain].slice(0, LONGEST_TITLE).join("").trimEnd() || null;
 }

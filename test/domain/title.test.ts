@@ -17,6 +17,15 @@ test.each([
   expect(readTitle(text, FEED)).toBe(title);
 });
 
+// What stands between two spaces goes, so one of these goes too; so does what stands between a letter and its mark.
+test.each(["one \u0001 two", "\u2066one\u2069 \u202e two", "Zu\u2066\u0308ndfunk"])(
+  "%j, exported and imported again, is the same title",
+  (text) => {
+    const title = readTitle(text, FEED);
+    expect(readTitle(title, FEED)).toBe(title);
+  },
+);
+
 test.each([null, "", " \u202e\n", FEED, "feeds.example"])("%j is no title", (text) => {
   expect(readTitle(text, FEED)).toBeNull();
 });
