@@ -41,6 +41,7 @@ const text: Read<string> = (text) => {
 export const path: Read<string> = (given) => {
   check(text(given) === given.trim(), "begins or ends with white space");
   check(!/^(["']).*\1$/.test(given), "has quotes around it, which name another directory");
+  check(!given.startsWith("~"), "begins with ~, which podkeep does not expand: give an absolute path");
   return given;
 };
 

@@ -130,6 +130,12 @@ describe("a wrong setting is refused with its name, its value and an example:", 
     [{ PODKEEP_BACKUP_DIR: " /mnt/usb" }, 'PODKEEP_BACKUP_DIR=" /mnt/usb" begins or ends with white space'],
     [{ PODKEEP_BACKUP_DIR: '"/mnt/usb"' }, "has quotes around it, which name another directory"],
     [{ PODKEEP_BACKUP_DIR: "'/mnt/usb'" }, "has quotes around it, which name another directory"],
+    // As bash leaves --data-dir=~/podkeep, and systemd and Docker a variable.
+    [{ PODKEEP_DATA_DIR: "~/podkeep" }, "begins with ~, which podkeep does not expand: give an absolute path"],
+    [
+      { PODKEEP_BACKUP_DIR: "~" },
+      'PODKEEP_BACKUP_DIR="~" begins with ~, which podkeep does not expand: give an absolute path',
+    ],
     [{ PODKEEP_PORT: "x", PODKEEP_MAX_ITEMS: "y" }, '(example: 8042); PODKEEP_MAX_ITEMS="y" is not a whole number'],
   ];
   for (const range of ["proxy.example", "10.0.0.0/99", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0/8"]) {
@@ -142,6 +148,7 @@ describe("a wrong setting is refused with its name, its value and an example:", 
   test("a flag", () => {
     expect(() => readConfig({ max_per_page: "0" }, {})).toThrow('--max-per-page="0" is not between 1 and 5000');
     expect(() => readConfig({ host: "" }, {})).toThrow(/^--host="" is empty \(example: 127\.0\.0\.1\)$/);
+    expect(() => readConfig({ data_dir: "~ann/podkeep" }, {})).toThrow('--data-dir="~ann/podkeep" begins with ~');
     expect(() => readConfig({ backup_dir: "" }, {})).toThrow('--backup-dir="" is empty');
   });
   test("a secret, without its value", () => {
