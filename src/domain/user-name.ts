@@ -1,7 +1,9 @@
 // User names: which are allowed, and when two are the same.
 import { inNormalForm } from "./normal-form.ts";
 
-const NAME = /^[\p{L}\p{N}][\p{L}\p{N}._@+-]{0,63}$/u;
+const NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._@+-]{0,63}$/u;
+/** What shows nothing: with it, two names look alike. */
+const UNSEEN = /\p{Default_Ignorable_Code_Point}/u;
 
 /** A name in normal form, and its key: the same for all names that differ in case only. */
 export interface UserName {
@@ -9,11 +11,11 @@ export interface UserName {
   name_key: string;
 }
 
-/** Reads a name; null if it is not allowed. */
+/** Reads a name, also with spaces around it; null if it is not allowed. */
 export function readUserName(text: string): UserName | null {
-  const name = inNormalForm(text);
-  return NAME.test(name) ? { name, name_key: name.toLowerCase() } : null;
+  const name = inNormalForm(text.trim());
+  return NAME.test(name) && !UNSEEN.test(name) ? { name, name_key: foldName(name) } : null;
 }
 
-/** The key of a name, allowed or not. */
-export const foldName = (name: string) => inNormalForm(name).toLowerCase();
+/** The key of a name, allowed or not. Phones put spaces around what is typed; a letter's other case has a form of its own. */
+export const foldName = (name: string) => inNormalForm(inNormalForm(name.trim()).toLowerCase());

@@ -22,7 +22,7 @@ export const requireUserInPath: MiddlewareHandler<HttpEnv> = (c, next) => {
   if (c.req.path.startsWith("/api/") && !API.test(c.req.path)) throw new DomainError("not_found", "No such path");
   const named = foldName(c.req.param("user") ?? "");
   const name = foldName(c.get("userName"));
-  if (named !== name && named.replace(EXTENSION, "") !== name) {
+  if (named !== name && foldName(named.replace(EXTENSION, "")) !== name) {
     throw new DomainError("invalid", `The path names another user: ${RENAMED}`, { details: ["path: another user"] });
   }
   return next();

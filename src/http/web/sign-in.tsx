@@ -56,7 +56,7 @@ export function serveSignIn(http: Hono<HttpEnv>, app: App, shared: Shared): void
       const problem = texts.signIn.needsHttps(forwarded.baseUrlOf(c));
       return show(c, <SignInPage {...(await propsOf(c, next))} name={name} problem={problem} />, 400);
     }
-    const credentials = { name: name.trim(), password, app: texts.history.actors.page };
+    const credentials = { name, password, app: texts.history.actors.page };
     const check = () => signIn(app, credentials, attemptsOf(c, shared));
     try {
       const signedIn = await check();

@@ -42,7 +42,7 @@ async function signInAs(
   attempts: Attempts,
 ): Promise<SignedIn> {
   if (isToken(password)) {
-    const actor = await checkToken(context, password, attempts);
+    const actor = await checkToken(context, password.trim(), attempts);
     if (user?.id === actor.user_id) return signedInAs(actor, user);
     const signedIn = await nameUser(context, actor);
     if (foldName(inLatin1(signedIn.name)) === foldName(name)) return signedIn;

@@ -34,8 +34,8 @@ const checksum = (text: string) => Bun.hash.crc32(text).toString(36).padStart(7,
 /** The hash by which a token, a link or a login flow is found. */
 export const hashSecret = (secret: string): string => Bun.SHA256.hash(secret, "hex");
 
-/** Whether a text has the form of a token; its checksum may be wrong. */
-export const isToken = (text: string) => TOKEN.test(text);
+/** Whether a text has the form of a token, with spaces around it as pasted ones have; its checksum may be wrong. */
+export const isToken = (text: string) => TOKEN.test(text.trim());
 
 /** @throws DomainError "invalid" if the text can't be a token's label */
 export function checkLabel(label: string): void {

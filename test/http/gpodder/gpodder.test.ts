@@ -605,6 +605,22 @@ test("requests without good credentials get 401 with a challenge for Basic, thos
   }
 });
 
+test("the spaces that phones add to a typed name and a pasted token don't count", async () => {
+  for (const [name, secret] of [
+    ["ann ", PASSWORD],
+    [" ann", `${ann.token} `],
+    ["ann", ` ${ann.token}\n`],
+  ] as const) {
+    const app = appOf("AntennaPod/3.5.0", basic(secret, name));
+    const user = encodeURIComponent(name);
+    expect([name, (await app("POST", `/api/2/auth/${user}/login.json`, "")).status]).toEqual([name, 200]);
+    for (const path of [`devices/${user}.json`, `subscriptions/${user}/phone.json`, `episodes/${user}.json`]) {
+      expect([name, path, (await app("GET", `/api/2/${path}`)).status]).toEqual([name, path, 200]);
+    }
+  }
+  expect((await appOf("AntennaPod/3.5.0", basic(`${PASSWORD} `))("GET", subscriptions)).status).toBe(401);
+});
+
 test("a user whose name ends like a file signs in and syncs", async () => {
   const name = "ann.txt";
   const { token } = await server.user(name);

@@ -48,6 +48,23 @@ test("of two renames of one user at the same moment, the one that is not made fa
   await podkeep.close();
 });
 
+// Vowels of Hindi and Thai are marks; no single character is a j with a caron as a capital, but a small one is.
+test.each(["हिन्दी", "สมศักดิ์", "J\u030can"])("%s is a name, which may be typed in any case", async (name) => {
+  const podkeep = await openTestApp();
+  const { id } = await createUser(podkeep.app, ` ${name} `);
+  expect(await findUserName(podkeep.app, id)).toBe(name);
+  for (const typed of [name, name.toLowerCase(), name.toLowerCase().normalize("NFC")]) {
+    expect(await rejectionOf(createUser(podkeep.app, typed))).toMatchObject({ code: "conflict" });
+  }
+  await podkeep.close();
+});
+
+test.each(["\u0301ann", "ann\u034f", "\u3164", "an n"])("%j is not a name", async (name) => {
+  const podkeep = await openTestApp();
+  expect(await rejectionOf(createUser(podkeep.app, name))).toMatchObject({ code: "invalid" });
+  await podkeep.close();
+});
+
 test("a name that is not allowed is named in the error", async () => {
   const podkeep = await openTestApp();
   expect(await settle(createUser(podkeep.app, "a b"))).toThrow('"a b" is not a user name');
