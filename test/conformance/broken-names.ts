@@ -154,6 +154,17 @@ export const brokenNames: Broken[] = [
   },
   {
     breaks: ["openpodcast/change/two-that-become-one"],
+    does: "takes the flag of the subscription that moves when two become one",
+    change: withKnown(
+      (send) => send,
+      async (request, { new_feed_url }, send, { off, urls }) => {
+        const isTaken = [...urls.values()].includes(String(new_feed_url));
+        if (isTaken && off.has(urls.get(guidIn(request)) ?? "")) await send(patchOf(request, { is_subscribed: false }));
+      },
+    ),
+  },
+  {
+    breaks: ["openpodcast/change/two-that-become-one"],
     does: "says nothing of the second guid when two become one",
     change: withKnown((send, { next }) => (request) => {
       const hiding = answers(LIST, (body) => ({

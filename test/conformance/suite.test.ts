@@ -74,7 +74,7 @@ describe("podkeep conformance", () => {
     await close();
     expect(run.results.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
     // Of 3,500 for all protocols; 680 in a new account.
-    expect(run.requests).toBeLessThan(900);
+    expect(run.requests).toBeLessThan(950);
   });
 
   test.each([

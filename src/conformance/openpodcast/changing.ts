@@ -298,7 +298,7 @@ export const changingChecks = withPatch([
   },
   {
     id: "openpodcast/change/two-that-become-one",
-    says: "If a new_feed_url makes one of two subscriptions, it is subscribed as it was, and every app hears of the other guid",
+    says: "If a new_feed_url makes one of two subscriptions, it is subscribed if either was, and every app hears of the other guid",
     source:
       "Open Podcast API, PATCH /subscriptions/{guid}: only what is named is changed; GET /subscriptions: what changed",
     level: "MUST",
@@ -322,6 +322,12 @@ export const changingChecks = withPatch([
         const isGone = item && (item.new_guid !== undefined || item.deleted !== undefined || !item.is_subscribed);
         expect(`The list of changes does not say what became of ${guid}`, isGone === true);
       }
+      const [unsubscribed, subscribed] = [await api.addOne(prober.feed()), await api.addOne(prober.feed())];
+      const { feed_url: new_feed_url } = subscribed;
+      requireSuccess(await api.patch(unsubscribed.guid, { is_subscribed: false }));
+      requireSuccess(await api.patch(unsubscribed.guid, { new_feed_url }));
+      const kept = (await api.subscribed()).filter(({ feed_url }) => feed_url === new_feed_url);
+      expectEqual("number of subscriptions, if the other one was subscribed", kept.length, 1);
     },
   },
 ]);
