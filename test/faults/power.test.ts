@@ -70,27 +70,64 @@ describe.skipIf(!CAN_TRACE)("a power cut", () => {
 
   test("leaves a backup, under its name, once its command has ended", async () => {
     const folder = mkdtempSync(join(tmpdir(), "podkeep-backup-"));
-    const [calls, file] = [join(folder, "calls"), join(folder, "backup.db")];
-    // Not each kind of processor has each call that renames.
-    const traced = "trace=pwrite64,fsync,?rename,?renameat,?renameat2";
-    const podkeep = openProgram(["strace", "-f", "-y", "-qq", "-o", calls, "-e", traced, ...PROGRAM]);
+    const file = join(folder, "backup.db");
+    const podkeep = openTraced(folder);
     await podkeep.run(["user", "create", "ann"]);
     expect((await podkeep.run(["backup", "create", file])).code).toBe(0);
+    const done = podkeep.steps(folder).map((step) => step.replace(/\.\w+\.partial$/, ""));
     podkeep.close();
-    const done = readFileSync(calls, "utf8")
-      .split("\n")
-      .filter((line) => line.includes(folder))
-      .map((line) => {
-        const call = /(\w+?)(at2?)?\(/.exec(line)?.[1];
-        const on = /<([^>]*)>/.exec(line)?.[1]?.replace(/\.\w+\.partial$/, "");
-        return call === "rename" ? call : `${call} ${on}`;
-      });
     rmSync(folder, { recursive: true });
     const steps = done.filter((step, index) => step !== done[index - 1]);
-    const end = [`pwrite64 ${file}`, `fsync ${file}`, "rename", `fsync ${folder}`];
-    expect(steps.slice(-4)).toEqual(end);
+    expect(steps.slice(-4)).toEqual(["write backup.db", "fsync backup.db", "rename backup.db", "fsync "]);
+  });
+
+  test("during a restore leaves the old data, never without its log, and where it is, or the new", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "podkeep-restore-"));
+    const file = join(folder, "backup.db");
+    const podkeep = openTraced(folder);
+    await podkeep.run(["user", "create", "ann"]);
+    await podkeep.run(["backup", "create", file]);
+    // SQLite writes the log of a file that it can read back before.
+    const database = join(podkeep.data, "podkeep.db");
+    writeFileSync(database, "");
+    writeFileSync(`${database}-wal`, "a log");
+    expect((await podkeep.run(["backup", "restore", file, "--yes"])).code).toBe(0);
+    const steps = podkeep.steps(podkeep.data);
+    podkeep.close();
+    rmSync(folder, { recursive: true });
+    expect(steps.slice(-7)).toEqual([
+      "fsync restoring/podkeep.db",
+      "write restoring/replaced",
+      "fsync restoring/replaced",
+      "rename podkeep.db",
+      "rename podkeep.db-wal",
+      "rename restoring/podkeep.db",
+      "fsync ",
+    ]);
   });
 });
+
+/** The program, with what its last command did to files. @param folder gets the trace */
+function openTraced(folder: string) {
+  const calls = join(folder, "calls");
+  // Not each kind of processor has each call that renames.
+  const traced = "trace=pwrite64,write,fsync,?rename,?renameat,?renameat2";
+  const podkeep = openProgram(["strace", "-f", "-y", "-qq", "-o", calls, "-e", traced, ...PROGRAM]);
+  return {
+    ...podkeep,
+    /** Its writes, syncs and renames in a directory, each with the path there. */
+    steps: (directory: string) =>
+      readFileSync(calls, "utf8")
+        .split("\n")
+        .flatMap((line) => {
+          const call = /(write|fsync|rename)\w*\(/.exec(line)?.[1];
+          const path = (call === "rename" ? /"([^"]*)"/ : /<([^>]*)>/).exec(line)?.[1];
+          return call && path && `${path}/`.startsWith(`${directory}/`)
+            ? `${call} ${path.slice(directory.length + 1)}`
+            : [];
+        }),
+  };
+}
 
 const FEED = /https:\/\/feeds\.test\/\d+\/\d+\//g;
 

@@ -98,13 +98,14 @@ export function replaceDatabase(staged: string, file: string, aside: string): vo
 /** Puts the old data back, if replaceDatabase() was interrupted before the new data was there. */
 export function undoReplacement(file: string): void {
   const note = nameOfReplaced(file);
-  if (!existsSync(note)) return;
+  // Empty if the restore was interrupted while it wrote it.
+  const name = existsSync(note) ? readFileSync(note, "utf8") : "";
   const directory = dirname(file);
-  const aside = join(directory, readFileSync(note, "utf8"));
-  if (!existsSync(aside)) return;
+  const aside = join(directory, name);
+  if (name === "" || !existsSync(aside)) return;
   const moved = readdirSync(aside).sort().reverse();
   if (existsSync(file) && moved.length > 0) return;
-  for (const name of moved) renameSync(join(aside, name), join(directory, name));
+  for (const part of moved) renameSync(join(aside, part), join(directory, part));
   rmdirSync(aside);
   flush(directory);
 }
