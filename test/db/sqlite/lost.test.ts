@@ -115,12 +115,15 @@ test("a backup from before an upgrade is named if no other is newer", async () =
   expect(await settle(openApp(configOf()))).toThrow(`restore ${older}`);
 });
 
-test("data that a restore replaced counts, and a write-ahead log", async () => {
-  const replaced = join(folder, "replaced-2026-01-01T00-00-00-000Z");
-  mkdirSync(replaced);
-  writeFileSync(join(replaced, "podkeep.db"), "old");
-  expect(await settle(openApp(configOf()))).toThrow(`${replaced}/podkeep.db`);
-  rmSync(replaced, { recursive: true });
+test("data that a restore replaced counts, the latest that is there, and a write-ahead log", async () => {
+  const replaced = (month: number) => join(folder, `replaced-2026-0${month}-01T00-00-00-000Z`);
+  for (const month of [1, 3, 2, 4]) mkdirSync(replaced(month));
+  for (const month of [1, 3, 2]) writeFileSync(join(replaced(month), "podkeep.db"), "old");
+  mkdirSync(join(folder, "backups"));
+  // Without users.
+  writeFileSync(join(folder, "backups", "podkeep-2026-05-01T00-00-00-000Z.db"), "");
+  expect(await settle(openApp(configOf()))).toThrow(`${replaced(3)}/podkeep.db`);
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
   writeFileSync(`${file}-wal`, "");
   expect(await settle(openApp(configOf()))).toThrow("its write-ahead log exists");
 });
