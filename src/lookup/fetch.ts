@@ -163,7 +163,8 @@ function describeFailure(error: unknown, { origin }: URL, signal: AbortSignal): 
   return failed(REASONS[code] ?? `the connection failed${code && ` (${code})`}`, { origin });
 }
 
-function redirectTarget(location: string, from: URL): URL {
+/** Where a redirect leads, with the credentials that may go there. @throws FetchError if it is no URL that is fetched */
+export function redirectTarget(location: string, from: URL): URL {
   const target = parseUrl(location, from.href);
   if (!target || !/^https?:$/.test(target.protocol)) throw new FetchError("a redirect to an invalid URL");
   // Credentials go to their own host alone.

@@ -213,6 +213,19 @@ describe("restoring a backup", () => {
     expect(await list(since)).toMatchObject([{ feed_url: "https://b.test/rss" }]);
   });
 
+  test("timestamps continue past those of a backup from a server whose clock was ahead, also on another machine", async () => {
+    podkeep.clock.advance(30 * 86_400_000);
+    await add("a");
+    const since = latest(await list());
+    const { file } = await backup();
+    podkeep.clock.set(START);
+    await podkeep.app.close();
+    await Bun.file(inDirectory("podkeep.db")).delete();
+    await restoreBackup(podkeep.app.config, podkeep.clock, file);
+    await podkeep.open();
+    expect(await list(since)).toMatchObject([{ feed_url: "https://a.test/rss" }]);
+  });
+
   test("a poll that got 304 before gets everything after", async () => {
     await add("a");
     const { file } = await backup();

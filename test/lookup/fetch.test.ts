@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { networkList } from "../../src/domain/networks.ts";
-import { type FetchOptions, fetchFeedHead } from "../../src/lookup/fetch.ts";
+import { type FetchOptions, fetchFeedHead, redirectTarget } from "../../src/lookup/fetch.ts";
 import { WAIT } from "../support/patience.ts";
 
 const HAS_PYTHON = Bun.which("python3") !== null;
@@ -284,6 +284,11 @@ describe("credentials in a feed URL", () => {
     expect(authorizations()).toEqual([`Basic ${btoa(":secret")}`, `Basic ${btoa("me:")}`]);
   });
 
+  test("may have a percent sign that encodes nothing", async () => {
+    await fetchFeedHead(`http://me:100%@feeds.test:${server.port}/`, options());
+    expect(authorizations()).toEqual([`Basic ${btoa("me:100%")}`]);
+  });
+
   test("give way to those of a redirect, which may be a password alone", async () => {
     const target = `http://:new@feeds.test:${server.port}/`;
     respond = () =>
@@ -299,6 +304,17 @@ describe("credentials in a feed URL", () => {
         : new Response(RSS);
     await fetchWithPassword();
     expect(authorizations()[1]).toBeNull();
+  });
+
+  const own = "http://me:secret@feeds.test/rss";
+  test.each([
+    ["go to their own host by https", own, "https://feeds.test/rss", "https://me:secret@feeds.test/rss"],
+    ["do not go to another host by https", own, "https://other.test/rss", "https://other.test/rss"],
+    ["do not go to another port by https", own, "https://feeds.test:8443/rss", "https://feeds.test:8443/rss"],
+    ["do not go from another port", own.replace(".test", ".test:8080"), "https://feeds.test/", "https://feeds.test/"],
+    ["do not go from https to http", own.replace("http", "https"), "http://feeds.test/rss", "http://feeds.test/rss"],
+  ])("%s", (_, from, location, target) => {
+    expect(redirectTarget(location, new URL(from)).href).toBe(target);
   });
 
   test("do not go to another port of the host", async () => {
@@ -376,19 +392,33 @@ describe("fails with a reason:", () => {
     expect(await fetchFeed("/", { timeout: 50 })).toMatchObject({ reason: "no complete response in time" });
   });
 
-  test("another protocol in place of a response, whose connection is closed", async () => {
+  test.each([
+    ["another protocol", "101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x", "HTTP status 101"],
+    [
+      "informational responses without end",
+      `${"103 Early Hints\r\n\r\nHTTP/1.1 ".repeat(100)}404 Not Found\r\nContent-Length: 1000`,
+      "too many informational",
+    ],
+    ["a refusal without end", "404 Not Found\r\nContent-Length: 1000", "HTTP status 404"],
+    [
+      "a redirect without end",
+      "302 Found\r\nLocation: ftp://a/\r\nContent-Length: 1000",
+      "a redirect to an invalid URL",
+    ],
+    ["a feed without end that is too large", "200 OK\r\n", "the feed is too large"],
+  ])("%s in place of a feed, and its connection is closed", async (_, head, reason) => {
     const closed = Promise.withResolvers<void>();
     using other = Bun.listen({
       hostname: "127.0.0.1",
       port: 0,
       socket: {
         data: (socket) =>
-          void socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"),
+          void socket.write(`HTTP/1.1 ${head}\r\n\r\n${head.startsWith("200") ? " ".repeat(200_000) : ""}`),
         close: () => closed.resolve(),
       },
     });
     const result = await fetchFeedHead(`http://feeds.test:${other.port}/`, options());
-    expect(result).toMatchObject({ kind: "failed", reason: "HTTP status 101" });
+    expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining(reason) });
     await closed.promise;
   });
 
@@ -442,6 +472,12 @@ describe("what a host that a feed redirects to does", () => {
     expect(busy).toMatchObject({ reason: "HTTP status 503", retry_after: 60_000, origin: null });
     const silent = await redirected(0, silence, 3000);
     expect(silent).toMatchObject({ reason: "no complete response in time", origin: null });
+    const further = async () => {
+      if (requests.length > 2) return silence();
+      await Bun.sleep(2000);
+      return new Response(null, { status: 302, headers: { Location: `http://third.test:${server.port}/` } });
+    };
+    expect(await redirected(0, further, 3000)).toMatchObject({ reason: "no complete response in time", origin: null });
   });
 
   test("is blamed on the feed's own host if that used up the time", async () => {

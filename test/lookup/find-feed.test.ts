@@ -17,6 +17,8 @@ const PAGES: Record<string, string> = {
     link('type="application/rss+xml" href="https://1.test/"') + link('type="application/rss+xml" href="/2"'),
   ),
   "/none": page(link('type="text/html" hreflang="de" href="/de"'), link('type="application/rss+xml" href="/body"')),
+  "/shows/show": page(link('type="application/rss+xml" href="feed"')),
+  "/large": page(`<!--${"-".repeat(20_000_000)}-->${link('type="application/rss+xml" href="/rss"')}`),
   "/script": page(link('type="application/rss+xml" href="javascript:alert(1)"')),
 };
 
@@ -26,7 +28,9 @@ beforeAll(() => {
     port: 0,
     hostname: "127.0.0.1",
     fetch(request) {
-      const body = PAGES[new URL(request.url).pathname];
+      const { pathname } = new URL(request.url);
+      if (pathname === "/moved") return Response.redirect("/shows/show");
+      const body = PAGES[pathname];
       return body === undefined ? new Response("", { status: 404 }) : new Response(body);
     },
   });
@@ -52,6 +56,14 @@ test("a web page leads to the first feed that its head names", async () => {
 
 test("a web page that names no feed leads to none", async () => {
   for (const path of ["/none", "/script"]) expect(await find(at(path))).toBeNull();
+});
+
+test("a web page that moved leads to the feed beside where it is now", async () => {
+  expect(await find(at("/moved"))).toBe(at("/shows/feed"));
+});
+
+test("a web page is not read for ever", async () => {
+  expect(await find(at("/large"))).toBeNull();
 });
 
 test("a page in a private network is not read", async () => {
