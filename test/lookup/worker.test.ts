@@ -283,6 +283,24 @@ test("a lookup that is ended by a shutdown stores nothing, and another process t
   expect(await feeds.lookup("slow")).toMatchObject({ checked_at: null, failures: 0 });
 });
 
+test("a lookup that is ended before all users have what it found is done again by another process", async () => {
+  const { app, clock } = feeds.podkeep;
+  feeds.serve("show", rss("Show"));
+  const users = [feeds.ann, ...(await Promise.all(["bob", "carol"].map((name) => feeds.podkeep.user(name))))];
+  for (const user of users) await feeds.add("show", undefined, user);
+  const titles = () => Promise.all(users.map(async (user) => (await feeds.rows(user))["show"]?.title));
+  const ending = beforeWrites(app, async () => {
+    if ((await titles()).includes("Show")) void ended.stop();
+  });
+  const ended = new LookupWorker(ending, { interfaces: () => [], resolve: async () => ["127.0.0.1"] });
+  await ended.drain();
+  clock.advance(MINUTE);
+  await ended.drain();
+  expect(await titles()).toContain(null);
+  await feeds.after(HOUR);
+  expect(await titles()).toEqual(["Show", "Show", "Show"]);
+});
+
 test("requests come in between while the users with new feeds are looked for", async () => {
   await feeds.podkeep.sql(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
     insert into users (public_id, name, clock, last_subscription, last_deletion, created_at, name_key)
