@@ -159,12 +159,28 @@ describe("a feed that moved", () => {
   test.each([
     ["redirects", () => feeds.serve("old", movedTo("new"))],
     ["names a new URL", () => feeds.serve("old", rss("Old", guidTag(GUID) + newUrlTag(feeds.url("new"))))],
+    [
+      "redirects, after it had none for a week,",
+      async () => {
+        feeds.serve("old", rss("Old"));
+        await feeds.after(WEEK);
+        feeds.serve("old", movedTo("new"));
+      },
+    ],
+    [
+      "redirects to one that moved on to a feed without a guid,",
+      () => {
+        feeds.serve("old", movedTo("new"));
+        feeds.serve("new", rss("New", guidTag(OTHER) + newUrlTag(feeds.url("third"))));
+        feeds.serve("third", rss("Third"));
+      },
+    ],
   ])("stays if it %s and the new feed has another guid", async (_, move) => {
     feeds.serve("old", rss("Old", guidTag(GUID)));
     feeds.serve("new", rss("New", guidTag(OTHER)));
     await feeds.add("old");
     await lookUpTimes(1);
-    move();
+    await move();
     await feeds.after(WEEK);
     await feeds.after(WEEK);
     await feeds.after(WEEK);

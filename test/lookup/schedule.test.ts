@@ -55,10 +55,12 @@ describe("a feed is looked up", () => {
     expect(rows.map(({ next_at }) => Number(next_at) - first)).toEqual(urls.map((_, n) => 2000 * n));
   });
 
-  test("again soon after a failure, then ever later", async () => {
+  test("again soon after a failure, then ever later; it is known since when it fails", async () => {
     feeds.serve("a", () => new Response(null, { status: 500 }));
     await feeds.add("a");
     await feeds.after(MINUTE);
+    const { failing_since } = (await feeds.lookup("a")) ?? {};
+    expect(failing_since).toBe(feeds.podkeep.clock.now());
     const pauses: number[] = [];
     for (let n = 0; n < 6; n++) {
       const { next_at, failures } = (await feeds.lookup("a")) as { next_at: number; failures: number };
@@ -73,6 +75,7 @@ describe("a feed is looked up", () => {
     // With up to a tenth more.
     expect(pauses.map((hours, index) => hours <= [1, 4, 16, 64, 168, 168][index]!)).toEqual(Array(6).fill(true));
     expect(pauses[3]).toBeGreaterThan(50);
+    expect(await feeds.lookup("a")).toMatchObject({ failing_since });
     feeds.serve("a", rss("A"));
     await feeds.after(WEEK);
     expect(await feeds.lookup("a")).toMatchObject({ failures: 0, failing_since: null, reason: null });
