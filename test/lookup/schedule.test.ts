@@ -129,6 +129,16 @@ describe("a feed is looked up", () => {
     expect(times("a")).toBe(2);
   });
 
+  test("no more once it has moved for its only user", async () => {
+    for (const host of ["old", "new"]) feeds.serve(host, rss("A"));
+    const { guid } = await feeds.add("old");
+    await feeds.after(MINUTE);
+    await feeds.ann.request("PATCH", `/subscriptions/${guid}`, { new_feed_url: feeds.url("new") });
+    await feeds.after(WEEK);
+    expect([times("old"), times("new")]).toEqual([1, 1]);
+    expect(await feeds.podkeep.sql("select * from feed_lookups")).toHaveLength(1);
+  });
+
   test("after the clock was wrong", async () => {
     feeds.serve("a", rss("A"));
     await feeds.add("a");

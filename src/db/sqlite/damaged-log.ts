@@ -3,7 +3,7 @@ import { closeSync, copyFileSync, openSync, readdirSync, readSync, statSync } fr
 import { basename, dirname, join } from "node:path";
 import { codeOf } from "../../errors.ts";
 import { timeInName } from "./backup-files.ts";
-import { sizeOf } from "./file.ts";
+import { flush, sizeOf } from "./file.ts";
 
 const nameOf = (file: string) => `${basename(file)}-wal-damaged-`;
 
@@ -23,6 +23,7 @@ export function keepDamagedLog(file: string): string | null {
     const log = `${file}-wal`;
     const copy = join(dirname(file), nameOf(file) + timeInName(statSync(log).mtimeMs));
     copyFileSync(log, copy);
+    for (const path of [copy, dirname(copy)]) flush(path);
     return copy;
   } catch (error) {
     // A command that ended as the only one has removed the log, at any moment of this.

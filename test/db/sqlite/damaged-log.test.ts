@@ -106,6 +106,21 @@ test.each(["subscription list ann", "backup create"])(
   },
 );
 
+test.skipIf(!CAN_TRACE)("a power cut leaves the copy of a damaged log, or the log", async () => {
+  const podkeep = leave(overwrite(0));
+  const calls = join(podkeep.data, "calls");
+  const { argv, env } = await podkeep.command(["subscription", "list", "ann"]);
+  const traced = ["strace", "-f", "-y", "-qq", "-o", calls, "-e", "trace=fsync,pwrite64,ftruncate", ...argv];
+  expect(await Bun.spawn(traced, { env, stdin: "ignore", stdout: "ignore" }).exited).toBe(0);
+  const [kept = ""] = keptIn(podkeep);
+  const done = readFileSync(calls, "utf8").split("\n");
+  const first = (calls: RegExp, path: string) =>
+    done.findIndex((line) => calls.test(line) && line.includes(`<${path}>`));
+  const synced = [join(podkeep.data, kept), podkeep.data].map((path) => first(/ fsync\(/, path));
+  expect(Math.min(...synced)).not.toBe(-1);
+  expect(first(/ (pwrite64|ftruncate)\(/, `${podkeep.database}-wal`)).toBeGreaterThan(Math.max(...synced));
+});
+
 test.each<[string, () => Uint8Array]>([
   ["a whole log", () => log],
   ["an empty log", () => new Uint8Array(0)],

@@ -108,6 +108,14 @@ test("a watch that lasts longer than what is remembered of others says that it d
   expect(await watchDuring(others(1100))).toBe(false);
 });
 
+test("a watch that lasts longer than what is remembered sees that the user listened", async () => {
+  const listen = async () => {
+    await database.write(async () => {}, ANN, "episodes");
+    for (let n = 0; n < 1100; n++) await database.write(async () => {}, 100 + n, "episodes");
+  };
+  expect(await watchDuring(listen)).toBe(false);
+});
+
 test("a GET that moves its client looks once, and again if anybody changed the list on its way", async () => {
   const { app } = server;
   const actor = actAsUser(ANN);
