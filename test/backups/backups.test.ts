@@ -24,6 +24,7 @@ import {
   verifyBackup,
 } from "../../src/backups/backups.ts";
 import { isDue, makeBackup, scheduleBackups } from "../../src/backups/schedule.ts";
+import { lockDirectory, lockIn } from "../../src/db/sqlite/directory-lock.ts";
 import { messageOf } from "../../src/errors.ts";
 import { silentLogger } from "../../src/log.ts";
 import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
@@ -343,4 +344,17 @@ test("a data directory takes one server at a time, and commands beside it", asyn
   await (await openApp(config)).close();
   await server.close();
   await (await openApp(config, { use: "server" })).close();
+});
+
+test("a process that locks a data directory more than once keeps others out, and only its owner can lock it", async () => {
+  const { file } = await backup();
+  await podkeep.app.close();
+  const unlock = lockDirectory(podkeep.folder, "command");
+  for (const _ of [1, 2]) lockDirectory(podkeep.folder, "command")();
+  const restoring = [...PROGRAM, "backup", "restore", file, "--yes", "--data-dir", podkeep.folder];
+  expect(await Bun.spawn(restoring, { stdio: ["ignore", "ignore", "ignore"] }).exited).not.toBe(0);
+  expect(mode(lockIn(podkeep.folder))).toBe(0o600);
+  unlock();
+  expect(await Bun.spawn(restoring, { stdio: ["ignore", "ignore", "ignore"] }).exited).toBe(0);
+  await podkeep.open();
 });

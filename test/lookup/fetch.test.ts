@@ -10,7 +10,7 @@ if (!HAS_PYTHON) console.warn("SKIPPED: an address that does not respond needs p
 
 const RSS = "<rss><channel><title>Wörld</title><item/></channel></rss>";
 
-let requests: { headers: Headers }[];
+let requests: { headers: Headers; url?: string }[];
 let respond: (request: Request) => Response | Promise<Response>;
 let server: ReturnType<typeof Bun.serve>;
 
@@ -22,7 +22,7 @@ beforeEach(() => {
     hostname: "0.0.0.0",
     idleTimeout: 0,
     fetch(request) {
-      requests.push({ headers: new Headers([...request.headers]) });
+      requests.push({ headers: new Headers([...request.headers]), url: request.url });
       return respond(request);
     },
   });
@@ -56,6 +56,11 @@ describe("a feed is read", () => {
     expect(requests[0]?.headers.get("host")).toBe(`feeds.test:${server.port}`);
     expect(requests[0]?.headers.get("user-agent")).toStartWith("podkeep/");
     expect(requests[0]?.headers.get("cookie")).toBeNull();
+  });
+
+  test("at its whole URL, whose query may be the listener's key", async () => {
+    await fetchFeed("/rss?auth=a%2Fb&x");
+    expect(requests[0]?.url).toEndWith("/rss?auth=a%2Fb&x");
   });
 
   test("only if it changed", async () => {
