@@ -214,6 +214,11 @@ test("a lookup can be ended early", async () => {
   expect(await fetchFeed("/", { signal: ended.signal })).toMatchObject({ kind: "failed" });
 });
 
+test("a lookup that was ended before it began does not wait for the host's name", async () => {
+  const resolve = () => new Promise<string[]>(() => {});
+  expect(await fetchFeed("/", { signal: AbortSignal.abort(), resolve })).toMatchObject({ kind: "failed" });
+});
+
 test("validators that can't be sent back are not kept", async () => {
   respond = () => new Response(RSS, { headers: { ETag: `"${"x".repeat(600)}"`, "Last-Modified": "w\u00f6rld" } });
   expect(await fetchFeed()).toMatchObject({ kind: "read", etag: null, last_modified: null });
