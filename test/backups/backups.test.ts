@@ -191,6 +191,18 @@ describe("making a backup", () => {
     end();
   });
 
+  test("no scheduled backup is made at a start that missed none, which would displace older ones", async () => {
+    const config = { ...podkeep.app.config, backup_schedule: "0 0 1 1 *" };
+    podkeep.clock.set(Date.now());
+    await backup();
+    let due = 0;
+    const end = scheduleBackups(config, PROGRAM, silentLogger, { findLoss: () => "it is due", failed: () => due++ });
+    await Bun.sleep(100);
+    expect(await isDue(config, Date.now())).toBe(false);
+    end();
+    expect(due).toBe(0);
+  });
+
   test("no scheduled backup is made while the database's files are not those that the server uses", async () => {
     const config = { ...podkeep.app.config, backup_schedule: "30 3 * * *" };
     let failures = 0;

@@ -1,14 +1,17 @@
 // What lookups change, and what they leave alone.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import { createLookupContext } from "../../src/lookup/context.ts";
+import { lookUpNow } from "../../src/lookup/lookup-now.ts";
 import { walkUsers } from "../../src/lookup/walk.ts";
 import { LookupWorker } from "../../src/lookup/worker.ts";
 import { deleteUser } from "../../src/services/accounts/user-deletion.ts";
-import { actAsWorker } from "../../src/services/actor.ts";
+import { actAsAdmin, actAsWorker } from "../../src/services/actor.ts";
 import { listFeeds } from "../../src/services/subscriptions/feed-lookups.ts";
 import { guidOf, START, type TestUser } from "../support/app.ts";
 import { beforeWrites } from "../support/before-writes.ts";
 import { until } from "../support/patience.ts";
+import { settle } from "../support/rejection.ts";
 import { type Feeds, GUID, guidTag, MINUTE, OTHER, openFeeds, rss, WEEK } from "./feeds.ts";
 
 const HOUR = 60 * MINUTE;
@@ -299,6 +302,20 @@ test("a lookup that is ended before all users have what it found is done again b
   expect(await titles()).toContain(null);
   await feeds.after(HOUR);
   expect(await titles()).toEqual(["Show", "Show", "Show"]);
+});
+
+test("a feed that a server looks up at that moment is not looked up for an admin too", async () => {
+  const { app } = feeds.podkeep;
+  feeds.serve("show", rss("Show"));
+  const { feed_url } = await feeds.add("show");
+  const asking = beforeWrites(app, async (write) => {
+    if (write === 2) await feeds.podkeep.sql("update feed_lookups set next_at = next_at + 1");
+  });
+  const feed = readFeedUrl(feed_url);
+  if ("message" in feed) throw new Error(feed.message);
+  const actor = await actAsAdmin(app, "ann", "test");
+  expect(await settle(lookUpNow(asking, actor, feed))).toThrow("A server looks this feed up now");
+  expect(feeds.fetched).toEqual([]);
 });
 
 test("requests come in between while the users with new feeds are looked for", async () => {
