@@ -541,6 +541,9 @@ describe("with a session", () => {
         expect((await get("/me", cookie)).status).toBe(200);
         await end();
         await expectRefused(cookie);
+        // A later session doesn't bring it back.
+        await login();
+        await expectRefused(cookie);
       }
     });
   });

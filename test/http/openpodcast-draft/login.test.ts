@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { listApps, revokeApp } from "../../../src/services/accounts/apps.ts";
 import { pruneLoginTokens } from "../../../src/services/accounts/login-tokens.ts";
-import { actAsUser } from "../../../src/services/actor.ts";
+import { issueToken } from "../../../src/services/accounts/tokens.ts";
+import { actAsAdmin, actAsUser } from "../../../src/services/actor.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { DRAFT } from "./client.ts";
 
@@ -204,6 +205,20 @@ describe("a refresh", () => {
     expect((await refresh(refresh_token)).status).toBe(200);
     server.clock.advance(1);
     expect([(await refresh(refresh_token)).status, await read(user.token)]).toEqual([401, 200]);
+  });
+
+  test("does not change how long the token lasts that logged in", async () => {
+    const actor = await actAsAdmin(server.app, "ann", "test");
+    const expires_at = server.clock.now() + DAY;
+    const { token } = await issueToken(server.app, actor, { label: "a day", scope: "write", expires_at });
+    for (const one of [token, user.token]) {
+      const { refresh_token } = await logIn(one);
+      expect((await refresh(refresh_token)).status).toBe(200);
+    }
+    server.clock.advance(DAY);
+    expect(await read(token)).toBe(401);
+    server.clock.advance(200 * DAY);
+    expect(await read(user.token)).toBe(200);
   });
 
   test("keeps the app for 90 days more", async () => {
