@@ -402,34 +402,53 @@ describe("fails with a reason:", () => {
     expect(await fetchFeed("/", { timeout: 50 })).toMatchObject({ reason: "no complete response in time" });
   });
 
-  test.each([
-    ["another protocol", "101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x", "HTTP status 101"],
+  test.each<[string, string, string, string | Uint8Array]>([
+    ["another protocol", "101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x", "HTTP status 101", ""],
     [
       "informational responses without end",
       `${"103 Early Hints\r\n\r\nHTTP/1.1 ".repeat(100)}404 Not Found\r\nContent-Length: 1000`,
       "too many informational",
+      "",
     ],
-    ["a refusal without end", "404 Not Found\r\nContent-Length: 1000", "HTTP status 404"],
+    ["a refusal without end", "404 Not Found\r\nContent-Length: 1000", "HTTP status 404", ""],
     [
       "a redirect without end",
       "302 Found\r\nLocation: ftp://a/\r\nContent-Length: 1000",
       "a redirect to an invalid URL",
+      "",
     ],
-    ["a feed without end that is too large", "200 OK\r\n", "the feed is too large"],
-  ])("%s in place of a feed, and its connection is closed", async (_, head, reason) => {
+    ["spaces without end", "200 OK\r\n", "the feed is too large", " ".repeat(200_000)],
+    [
+      "compressed spaces without end",
+      "200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1000000",
+      "the feed is too large",
+      gzipSync(Buffer.alloc(400_000, " ")),
+    ],
+  ])("%s in place of a feed, and its connection is closed", async (_, head, reason, body) => {
     const closed = Promise.withResolvers<void>();
     using other = Bun.listen({
       hostname: "127.0.0.1",
       port: 0,
       socket: {
         data: (socket) =>
-          void socket.write(`HTTP/1.1 ${head}\r\n\r\n${head.startsWith("200") ? " ".repeat(200_000) : ""}`),
+          void socket.write(Buffer.concat([Buffer.from(`HTTP/1.1 ${head}\r\n\r\n`), Buffer.from(body)])),
         close: () => closed.resolve(),
       },
     });
     const result = await fetchFeedHead(`http://feeds.test:${other.port}/`, options());
     expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining(reason) });
     await closed.promise;
+  });
+
+  test("a compressed response that breaks off", async () => {
+    const head = Buffer.from("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1000\r\n\r\n");
+    using other = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: { data: (socket) => void socket.end(Buffer.concat([head, gzipSync(RSS).subarray(0, 20)])) },
+    });
+    const result = await fetchFeedHead(`http://feeds.test:${other.port}/`, options());
+    expect(result).toMatchObject({ kind: "failed", reason: "the connection was closed before the response" });
   });
 
   test("informational responses without end, but not a few of them", async () => {
