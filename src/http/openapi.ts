@@ -27,6 +27,8 @@ export const describeHeader = (description: string, schema: object) => ({ descri
 export const describeChallenge = (example: string) =>
   describeHeader("Why the credential was refused (RFC 6750)", { type: "string", examples: [example] });
 
+export const LICENSE = { name: "MIT", identifier: "MIT" };
+
 export const RETRY_AFTER = describeHeader("Seconds after which to send the request again", {
   type: "integer",
   minimum: 1,

@@ -1,6 +1,8 @@
 // What schemas of requests share.
 import { z } from "zod";
 
+export const NO_DATE_TIME = "Not an RFC 3339 date-time (example: 2026-11-21T18:12:09.602Z)";
+
 /** A query parameter; an empty one is none. */
 export const parameter = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess((text) => (text === "" ? undefined : text), schema.optional());

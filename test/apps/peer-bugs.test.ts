@@ -242,8 +242,13 @@ const BUGS: readonly (readonly [report: string, meaning: string, run: () => Prom
   ],
   [
     "gPodder#1663",
-    "an empty device id is refused, and makes no device",
+    "an empty device id, or one with a space, is refused with what it may have, and makes no device",
     async () => {
+      const spaced = await app().send("POST", "/api/2/devices/ann/my%20phone.json", {}, "{}");
+      expect([spaced.status, spaced.body.message]).toEqual([
+        400,
+        "Not a device id: use ASCII letters, digits and _ . -",
+      ]);
       expect((await app().send("POST", "/api/2/devices/ann/.json", {}, "{}")).status).toBeGreaterThanOrEqual(400);
       expect(await app().get("/api/2/devices/ann.json")).toEqual([]);
     },

@@ -72,7 +72,8 @@ async function upload(token: string, form: "length" | "chunks"): Promise<string>
 const JSON_TYPE = { "Content-Type": "application/json" };
 const bearer = ({ token }: TestUser) => ({ Authorization: `Bearer ${token}` });
 
-const TOO_LARGE = '413 {"code":"413","message":"Request body is too large"}';
+const TOO_LARGE =
+  '413 {"code":"413","message":"Request body is too large","details":["The request body is larger than 5 MB"]}';
 const REFUSED = '401 {"code":"401","message":"User not authorized"}';
 
 test.skipIf(!HAS_PYTHON)("a client that sends everything before it reads sees 413 and 401", async () => {

@@ -28,10 +28,12 @@ export const requireUserInPath: MiddlewareHandler<HttpEnv> = (c, next) => {
   return next();
 };
 
+const NO_DEVICE_ID = "Not a device id: use ASCII letters, digits and _ . -";
+
 /** Names the request's device. @param file the last part of the path */
 export function nameDeviceOf(c: Context<HttpEnv>, file: string): string {
   const id = file.replace(EXTENSION, "");
-  if (!isDeviceId(id)) throw new DomainError("invalid", "Not a device id", { details: ["path: not a device id"] });
+  if (!isDeviceId(id)) throw new DomainError("invalid", NO_DEVICE_ID, { details: ["path: not a device id"] });
   nameDevice(c, id);
   return id;
 }

@@ -5,7 +5,7 @@ import { isWritable, parseDateTime } from "../../domain/date-time.ts";
 import { type FeedUrl, readFeedUrl } from "../../domain/feed-url.ts";
 import { isNoGuid } from "../../domain/guid.ts";
 import { positive } from "../../domain/positive.ts";
-import { parameter, readAs } from "../parameter.ts";
+import { NO_DATE_TIME, parameter, readAs } from "../parameter.ts";
 
 const SYNC_ID = "4648b4d7-90bf-497c-a5e7-8383d1083d76";
 const FEED = "https://podnews.net/rss";
@@ -70,7 +70,7 @@ function readTime(text: string): number | null {
   return time !== null && isWritable(time) ? time : null;
 }
 
-const occurred_at = readAs(readTime, "Not an RFC 3339 date-time").meta({
+const occurred_at = readAs(readTime, NO_DATE_TIME).meta({
   format: "date-time",
   description: "When it occurred, by the client's clock",
   example: TIMESTAMP,

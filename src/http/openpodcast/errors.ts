@@ -24,16 +24,22 @@ export type Methods = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function respondToError(error: Refusal, c: Context<HttpEnv>, methods: Methods): Response {
   const { code, message } = error;
-  const { details, challenge } = error.extras;
+  const { challenge } = error.extras;
   if (code === "unauthorized") c.header("WWW-Authenticate", challengeOf(challenge, message));
   const [status, published] = RESPONSES[code];
   if (status === 405) c.header("Allow", [...methodsOf(c, methods)].join(", "));
   const body: ErrorBody = {
     code: String(status),
     message: code === "internal" ? message : published,
-    ...(code === "invalid" && details && { details }),
+    ...detailsOf(error),
   };
   return c.json(body, status);
+}
+
+/** What an app must change: the published message is the same for every input. */
+function detailsOf({ code, message, extras: { details } }: Refusal): Pick<ErrorBody, "details"> {
+  if (code === "too_large") return { details: [message] };
+  return code === "invalid" && details ? { details } : {};
 }
 
 // RFC 9110 section 15.5.6: every 405 names the methods of its path. A bad Host on an unknown path has all.

@@ -2,7 +2,7 @@
 import type { ZodType } from "zod";
 import type { ErrorCode } from "../../errors.ts";
 import { VERSION } from "../../version.ts";
-import { type Api, describeChallenge, describeHeader, RETRY_AFTER } from "../openapi.ts";
+import { type Api, describeChallenge, describeHeader, LICENSE, RETRY_AFTER } from "../openapi.ts";
 import { RESPONSES } from "./errors.ts";
 import { ErrorBody } from "./schemas/common.ts";
 
@@ -16,7 +16,7 @@ export const describeApi = (basePath: string) => ({
     version: VERSION,
     description:
       "Keeps a user's podcast subscriptions and syncs them between apps: the subscriptions part of the Open Podcast API.",
-    license: { name: "MIT", identifier: "MIT" },
+    license: LICENSE,
   },
   servers: [{ url: `${basePath}/v1` }, { url: basePath || "/" }],
   tags: [{ name: TAG, description: "All actions relating to subscription management" }],

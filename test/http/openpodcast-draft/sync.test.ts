@@ -227,7 +227,7 @@ describe("a batch", () => {
       "type: only subscription is known",
       "action: not one of subscribe, unsubscribe, update",
       "action_id: Not a UUID",
-      "occurred_at: Not an RFC 3339 date-time",
+      "occurred_at: Not an RFC 3339 date-time (example: 2026-11-21T18:12:09.602Z)",
       "data.feed_url: No protocol present",
       "data.guid: Not a UUID",
       "data.guid: Not a UUID",

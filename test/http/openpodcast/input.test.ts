@@ -71,10 +71,10 @@ describe("a body is refused that is", () => {
     ["wrong in is_subscribed", '{"is_subscribed":"false"}', "is_subscribed: expected boolean, received string"],
     ["null in is_subscribed", '{"is_subscribed":null}', "is_subscribed: expected boolean, received null"],
     ["0 in is_subscribed", '{"is_subscribed":0}', "is_subscribed: expected boolean, received number"],
-    ["another text than a UUID in new_guid", '{"new_guid":"x"}', "new_guid: Invalid GUID"],
+    ["another text than a UUID in new_guid", '{"new_guid":"x"}', "new_guid: Not a UUID"],
     ["null in new_guid", '{"new_guid":null}', "new_guid: expected string, received null"],
-    ["the nil UUID in new_guid", `{"new_guid":"${NIL}"}`, "new_guid: Invalid GUID"],
-    ["the max UUID in new_guid", `{"new_guid":"${MAX}"}`, "new_guid: Invalid GUID"],
+    ["the nil UUID in new_guid", `{"new_guid":"${NIL}"}`, "new_guid: The nil and the max UUID identify no podcast"],
+    ["the max UUID in new_guid", `{"new_guid":"${MAX}"}`, "new_guid: The nil and the max UUID identify no podcast"],
     ["a number in new_feed_url", '{"new_feed_url":1}', "new_feed_url: expected string, received number"],
     ["null in new_feed_url", '{"new_feed_url":null}', "new_feed_url: expected string, received null"],
     ["empty in new_feed_url", '{"new_feed_url":""}', "new_feed_url: No protocol present"],
@@ -157,19 +157,25 @@ describe("type, encoding and size of a body:", () => {
     }
   });
 
-  test("more bytes than the limit are 413, with or without Content-Length", async () => {
+  test("more bytes than the limit are 413 with the limit, with or without Content-Length", async () => {
     for (const [method, path] of WRITES) {
       const body = JSON.stringify({ subscriptions: [{ feed_url: `https://b.example/${"x".repeat(20_000)}` }] });
       const whole = await send(method, path, body, "application/json");
-      expect(whole).toMatchObject({ status: 413, body: { code: "413", message: "Request body is too large" } });
+      const details = ["The request body is larger than 19.5 KB"];
+      const body413 = { code: "413", message: "Request body is too large", details };
+      expect(whole).toMatchObject({ status: 413, body: body413 });
       const chunks = new Blob([body]).stream();
-      expect(await send(method, path, chunks, "application/json")).toMatchObject({ status: 413 });
+      expect(await send(method, path, chunks, "application/json")).toMatchObject({ status: 413, body: body413 });
     }
   });
 
-  test("more items than the limit are 413, and none of them is added", async () => {
+  test("more items than the limit are 413 with the limit, and none of them is added", async () => {
     const subscriptions = Array.from({ length: 101 }, (_, n) => ({ feed_url: `https://many.example/${n}` }));
-    expect(await user.request("POST", "/subscriptions", { subscriptions })).toMatchObject({ status: 413 });
+    const details = ["More than 100 podcasts in one request"];
+    expect(await user.request("POST", "/subscriptions", { subscriptions })).toMatchObject({
+      status: 413,
+      body: { details },
+    });
   });
 });
 
@@ -231,7 +237,8 @@ describe("a path is refused", () => {
       for (const [method, body] of [["GET"], ["PATCH", {}], ["DELETE"], ["HEAD"]] as const) {
         const { status, body: answer } = await user.request(method, `/subscriptions/${guid}`, body);
         expect(status).toBe(405);
-        if (method !== "HEAD") expect(answer.details).toEqual(["guid: Invalid GUID"]);
+        const reason = guid === NIL || guid === MAX ? "The nil and the max UUID identify no podcast" : "Not a UUID";
+        if (method !== "HEAD") expect(answer.details).toEqual([`guid: ${reason}`]);
       }
     });
   }
@@ -286,7 +293,7 @@ describe("a path is refused", () => {
 
 describe("a query is refused", () => {
   const NO_PAGE = "Not a positive integer";
-  const NO_DATE = "Not an RFC 3339 date-time";
+  const NO_DATE = "Not an RFC 3339 date-time (example: 2026-11-21T18:12:09.602Z)";
   const numbers = ["0", "-1", "1.5", "1.", "0.0", "1e2", "x", "%20", "+1", "01", "0x10", "NaN", "null", "٣"];
   for (const name of ["page", "per_page"]) {
     for (const value of numbers) {

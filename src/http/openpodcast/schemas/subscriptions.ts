@@ -5,7 +5,7 @@ import { positive } from "../../../domain/positive.ts";
 import { once } from "../../../once.ts";
 import type { ChangePosition } from "../../../services/subscriptions/change-feed.ts";
 import { listOf } from "../../limits.ts";
-import { parameter, readAs } from "../../parameter.ts";
+import { NO_DATE_TIME, parameter, readAs } from "../../parameter.ts";
 import { date_time, feed_url, guid } from "./common.ts";
 
 const GUID = "9b024349-ccf0-5f69-a609-6b82873eab3c";
@@ -40,7 +40,7 @@ export function readCursor(text: string): ChangePosition | null {
   return match?.[1] && match[2] ? { changed_at: Number(match[1]), guid: match[2] } : null;
 }
 
-const since = readAs(parseDateTime, "Not an RFC 3339 date-time").meta({
+const since = readAs(parseDateTime, NO_DATE_TIME).meta({
   format: "date-time",
   description: "Only what changed later than this, a timestamp of the server. Default: everything",
   example: TIMESTAMP,
