@@ -2,7 +2,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import type { Api } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
-import { COMMIT, describeErrors, jsonBody } from "./openapi.ts";
+import { COMMIT, describeErrors, jsonBody, NO_TOKEN } from "./openapi.ts";
 import { Capabilities } from "./schemas.ts";
 
 /** Versions of the published text, and of the draft: both call themselves 0.1.0. */
@@ -20,6 +20,7 @@ export function serveCapabilities(api: Api, { forwarded }: Shared): void {
   api.openapi(
     createRoute({
       method: "get",
+      ...NO_TOKEN,
       operationId: "getCapabilities",
       tags: ["Capabilities"],
       summary: "Read which versions of the interface are served, and where",

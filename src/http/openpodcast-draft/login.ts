@@ -7,7 +7,7 @@ import { requireJson } from "../json-body.ts";
 import { type Api, sentBody } from "../openapi.ts";
 import { attemptsOf, type Shared } from "../shared.ts";
 import { productOf } from "../user-agent.ts";
-import { describeErrors, jsonBody } from "./openapi.ts";
+import { describeErrors, jsonBody, NO_TOKEN } from "./openapi.ts";
 import { LoginRequest, LoginResponse, RefreshRequest } from "./schemas.ts";
 import { writeTime } from "./wire.ts";
 
@@ -21,6 +21,7 @@ export function serveLogin(api: Api, app: App, shared: Shared): void {
   api.openapi(
     createRoute({
       method: "post",
+      ...NO_TOKEN,
       operationId: "login",
       tags: ["Authentication"],
       summary: "Log in",
@@ -42,6 +43,7 @@ export function serveLogin(api: Api, app: App, shared: Shared): void {
   api.openapi(
     createRoute({
       method: "post",
+      ...NO_TOKEN,
       operationId: "refreshToken",
       tags: ["Authentication"],
       summary: "Refresh an access token",

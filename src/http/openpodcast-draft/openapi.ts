@@ -1,7 +1,7 @@
 // The pieces of /openapi-draft.json.
 import type { ZodType } from "zod";
 import type { ErrorCode } from "../../errors.ts";
-import { type Api, describeChallenge, RETRY_AFTER } from "../openapi.ts";
+import { type Api, describeChallenge, LICENSE, RETRY_AFTER } from "../openapi.ts";
 import { RESPONSES } from "./errors.ts";
 import { Action, ErrorBody } from "./schemas.ts";
 
@@ -16,6 +16,7 @@ export const describeDraft = (basePath: string) => ({
     version: COMMIT,
     description:
       "Pull request 171 of OpenPodcastAPI/api-specs, and the capabilities of pull request 133. It may change with them.",
+    license: LICENSE,
   },
   servers: [{ url: basePath || "/" }],
 });
@@ -51,6 +52,9 @@ export function describeErrors(...codes: DescribedError[]): Record<never, { $ref
 
 /** What an operation needs to be signed in. */
 export const SIGNED_IN = { security: [{ bearerAuth: [] }] };
+
+/** For an operation without a token: generators and linters take a missing `security` for a mistake. */
+export const NO_TOKEN = { security: [] };
 
 /** Adds what the operations refer to by name. */
 export function registerComponents({ openAPIRegistry: registry }: Api): void {

@@ -102,6 +102,24 @@ test("the description names every route, and its parts", async () => {
   }
 });
 
+test("generators see which routes need no token, and the license", async () => {
+  server = await openTestApp(DRAFT);
+  const { body } = await server.send("GET", "/openapi-draft.json");
+  const needs = Object.entries<Record<string, { security?: object[] }>>(body.paths).map(([path, methods]) => [
+    path,
+    ...Object.values(methods).map(({ security }) => security?.length),
+  ]);
+  expect(needs).toEqual([
+    ["/auth/login", 0],
+    ["/auth/refresh", 0],
+    ["/api/v1/sync", 1, 1],
+    ["/api/v1/subscriptions", 1],
+    ["/api/v1/subscriptions/{sync_id}", 1],
+    ["/v1/capabilities", 0],
+  ]);
+  expect(body.info.license).toEqual({ name: "MIT", identifier: "MIT" });
+});
+
 test("the document describes the headers that errors have: why a token was refused, and when to try again", async () => {
   server = await openTestApp(DRAFT);
   const { body } = await server.send("GET", "/openapi-draft.json");
