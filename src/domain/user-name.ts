@@ -17,5 +17,5 @@ export function readUserName(text: string): UserName | null {
   return NAME.test(name) && !UNSEEN.test(name) ? { name, name_key: foldName(name) } : null;
 }
 
-/** The key of a name, allowed or not. Phones put spaces around what is typed; a letter's other case has a form of its own. */
+/** The key of a name, allowed or not: the same with spaces around it, which phones add, and in any case. */
 export const foldName = (name: string) => inNormalForm(inNormalForm(name.trim()).toLowerCase());
