@@ -22,7 +22,9 @@ export interface SyncEntity {
   client: string | null;
 }
 
-type Stored = Pick<SubscriptionState, "id" | "is_subscribed" | "subscription_changed" | "guid_changed" | "deleted">;
+/** As the database or a working set has it. */
+type Stored = Pick<SubscriptionState, "id" | "subscription_changed" | "guid_changed" | "deleted"> &
+  Parameters<typeof isSubscribed>[0];
 
 /** Whether it did not become part of another subscription. */
 export const isCurrent = ({ left_at }: Pick<SyncEntity, "left_at">) => left_at === null;

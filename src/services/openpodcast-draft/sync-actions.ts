@@ -97,11 +97,8 @@ async function doAll(user: UserTx, context: Context, client: string | null, sent
   const done = decisions.map(({ action_id, request_hash, status, reason }, index): Done => {
     const state = states[index];
     const entity = state && entities.get(state.id);
-    const row = state && { ...state, is_subscribed: Number(state.is_subscribed) };
-    return {
-      request_hash,
-      result: { action_id, status, reason, entity: row && entity ? showEntity(row, entity) : null },
-    };
+    const shown = state && entity ? showEntity(state, entity) : null;
+    return { request_hash, result: { action_id, status, reason, entity: shown } };
   });
   // A rejected one has done nothing, and may be possible later.
   const rows = done

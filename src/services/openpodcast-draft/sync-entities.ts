@@ -1,6 +1,6 @@
 // What the draft of the Open Podcast API tells of subscriptions: kept with every change, and read page by page (P2).
 import type { Tx } from "../../db/statement.ts";
-import { type SubscriptionChange, stateOf } from "../../domain/subscription-state.ts";
+import type { SubscriptionChange } from "../../domain/subscription-state.ts";
 import { createEntity, followChange, isCurrent, refreshEntity, type SyncEntity } from "../../domain/sync-entities.ts";
 import { DomainError } from "../../errors.ts";
 import { listChanged } from "../../store/change-feed.ts";
@@ -37,10 +37,7 @@ export interface SyncItem {
 const CHUNK = 500;
 
 type Row = Awaited<ReturnType<typeof listChanged>>[number];
-type State = Pick<
-  Row,
-  "id" | "feed_url" | "guid" | "is_subscribed" | "subscription_changed" | "guid_changed" | "deleted"
->;
+type State = Parameters<typeof createEntity>[0] & Pick<Row, "feed_url" | "guid">;
 
 const newId = () => crypto.randomUUID();
 
@@ -74,7 +71,7 @@ export async function requireEntities({ tx, user_id }: UserTx, ids: number[]): P
   const wanted = rowsOf("id", ids);
   const found = await readEntities(tx, user_id, wanted);
   const missing = (await findSubscriptions(tx, { user_id }, wanted)).filter(({ id }) => !found.has(id));
-  const made = missing.map((row) => createEntity(stateOf(row), newId()));
+  const made = missing.map((row) => createEntity(row, newId()));
   await saveEntities(tx, { user_id }, made);
   for (const one of made) found.set(one.subscription, one);
   return found;
@@ -127,7 +124,7 @@ async function readWithEntities<T>(
 
 /** A subscription as a client sees it. @param entity as it is stored, perhaps while the draft was off */
 export function showEntity(row: State, entity: SyncEntity): ShownEntity {
-  const { sync_id, subscribed_at, unsubscribed_at } = refreshEntity(entity, stateOf(row));
+  const { sync_id, subscribed_at, unsubscribed_at } = refreshEntity(entity, row);
   return { sync_id, guid: row.guid, feed_url: row.feed_url, subscribed_at, unsubscribed_at };
 }
 
