@@ -65,12 +65,10 @@ export function refreshEntity(entity: SyncEntity, state: Stored): SyncEntity {
  */
 export function followChange(
   entity: SyncEntity | undefined,
-  change: SubscriptionChange,
+  { before, after, changed_at }: Pick<SubscriptionChange, "before" | "changed_at"> & { after: SubscriptionState },
   sync_id: string,
   now: number,
 ): SyncEntity {
-  const { before, changed_at } = change;
-  const after = change.after as SubscriptionState;
   if (!before || !entity) return { ...createEntity(after, entity?.sync_id ?? sync_id, now), changed_at };
   const at = Math.min(changed_at, now);
   const next = { ...refreshEntity(entity, before), changed_at, client: null };

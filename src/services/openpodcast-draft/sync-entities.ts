@@ -49,10 +49,9 @@ export async function followEntities(
 ): Promise<void> {
   const ids = new Set(changes.flatMap(({ before, after }) => [before, after].flatMap((one) => (one ? [one.id] : []))));
   const known = await listEntitiesOf(tx, { user_id }, rowsOf("id", ids));
-  const rows = changes.flatMap((change) => {
-    const { before, after, merged_into, changed_at } = change;
+  const rows = changes.flatMap(({ before, after, merged_into, changed_at }) => {
     const own = known.filter(({ subscription }) => subscription === (after ?? before)?.id);
-    if (after) return [followChange(own.find(isCurrent), change, newId(), now)];
+    if (after) return [followChange(own.find(isCurrent), { before, after, changed_at }, newId(), now)];
     if (!merged_into || !before) return [];
     const left = { left_at: changed_at, left_url: before.feed_url, left_guid: before.guid };
     return own.map((one) => ({
