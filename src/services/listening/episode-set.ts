@@ -13,11 +13,6 @@ import type { UserTx } from "../transact.ts";
 /** What means an episode. */
 type Named = Pick<Episode, "podcast" | "guid" | "url">;
 
-/** Loads the episodes that are meant into a set. */
-export async function loadEpisodes({ tx, user_id }: UserTx, named: Named[], set: EpisodeSet): Promise<void> {
-  set.load(await findEpisodes(tx, user_id, named));
-}
-
 /** The episodes that are meant, as they are stored. */
 export async function findEpisodes(tx: Tx, user_id: number, named: Named[]): Promise<Episode[]> {
   const textKey = textKeysFor(named.length);

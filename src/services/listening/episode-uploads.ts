@@ -15,7 +15,7 @@ import type { Client } from "../devices/clients.ts";
 import { hashMeant, type MeantFeeds } from "../devices/meant-feeds.ts";
 import type { UserTx } from "../transact.ts";
 import { transactAfterMoves } from "./episode-mover.ts";
-import { loadEpisodes, saveEpisodeSet } from "./episode-set.ts";
+import { findEpisodes, saveEpisodeSet } from "./episode-set.ts";
 import { keepPlays } from "./plays.ts";
 
 /** Actions in one transaction. PinePods sends all of its actions at once. */
@@ -114,12 +114,13 @@ export async function loadNamed<Action extends Naming>(
   sent: Action[],
   set: EpisodeSet,
 ) {
+  const { tx, user_id } = user;
   await hashMeant(user, meant, new Set(sent.map(({ feed_url }) => feed_url)));
   const named = await findPodcasts(user, meant, sent);
   const wanted = named.flatMap(({ action: { guid, episode_url: url }, podcast, waiting }) =>
     [podcast.podcast, ...waiting].map((one) => ({ podcast: one, guid, url })),
   );
-  await loadEpisodes(user, wanted, set);
+  set.load(await findEpisodes(tx, user_id, wanted));
   const waited = named.flatMap(({ action, podcast, waiting }) =>
     waiting.flatMap((one) => {
       const episode = set.recognize(one, action.guid, action.episode_url);
@@ -128,7 +129,7 @@ export async function loadNamed<Action extends Naming>(
   );
   // The subscription may have them by what the action does not name.
   const theirs = waited.map(({ episode: { guid, url }, podcast: { podcast } }) => ({ podcast, guid, url }));
-  if (theirs.length > 0) await loadEpisodes(user, theirs, set);
+  if (theirs.length > 0) set.load(await findEpisodes(tx, user_id, theirs));
   for (const { episode, podcast } of waited) {
     const present = set.present(episode);
     if (present.podcast === podcast.podcast) continue;
