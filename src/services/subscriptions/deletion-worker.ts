@@ -21,13 +21,7 @@ import { loadWorkingSet, saveWorkingSet } from "./working-set.ts";
 const BATCH = 256;
 const INTERRUPTED = "the server stopped during the last attempt";
 
-interface Due {
-  user_id: number;
-  id: number;
-  attempts: number;
-  /** The user's name, for the log. */
-  user: string;
-}
+type Due = Awaited<ReturnType<typeof listDueDeletions>>[number];
 
 /** The share of the maximum by which pauses are shorter: servers' clocks may differ by it, a minute in an hour. */
 const CLOCK_MARGIN = 1 / 60;
