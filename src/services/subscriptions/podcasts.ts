@@ -91,8 +91,7 @@ export function readAddition({ database }: Context, { user_id }: Actor, subscrip
 }
 
 /** What a podcast is called: its title, or its feed URL without secrets. */
-export const nameOf = ({ title, feed_url }: Pick<Podcast, "title" | "feed_url">): string =>
-  title ?? readableUrl(feed_url);
+export const nameOf = ({ title, feed_url }: Named): string => title ?? readableUrl(feed_url);
 
 /** The id of the podcast that has, or had, a feed. @param feed hash of its URL @throws DomainError "not_found" */
 export async function findPodcastId({ database }: Context, { user_id }: Actor, feed: string): Promise<number> {
