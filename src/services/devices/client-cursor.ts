@@ -82,19 +82,14 @@ export class ClientCursor {
     return ClientCursor.read(user.tx, user.user_id, client, stream);
   }
 
-  /** Whether the client is known. */
-  get isKnown(): boolean {
-    return this.row !== undefined;
-  }
-
   /** Whether the client is known, or takes over. */
   async isOrWasKnown(tx: Tx, user_id: number): Promise<boolean> {
-    return this.isKnown || this.takesOver(tx, user_id);
+    return this.row !== undefined || this.takesOver(tx, user_id);
   }
 
   /** Whether the client is new, and takes over from one that was with another credential. */
   async takesOver(tx: Tx, user_id: number): Promise<boolean> {
-    return !this.isKnown && this.client !== null && (await hasEarlier(tx, user_id, this.client));
+    return !this.row && this.client !== null && (await hasEarlier(tx, user_id, this.client));
   }
 
   /** When the client was first seen, on the user's clock; the end of time if it is new. */
