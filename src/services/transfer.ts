@@ -107,7 +107,8 @@ async function walk(
   act: (user_id: number) => Promise<Belongings>,
   done: (belongings: Belongings) => void = () => {},
 ): Promise<void> {
-  const progress = { step, users: 0, of: await usersIn(database), rows: 0 };
+  const [counted] = await database.read((tx) => countUsers(tx, {}));
+  const progress = { step, users: 0, of: counted?.count ?? 0, rows: 0 };
   report(progress);
   for await (const { users } of readUsers({ database }, { size: BATCH })) {
     for (const belongings of await Promise.all(users.map(({ id }) => act(id)))) {
@@ -118,8 +119,6 @@ async function walk(
     report(progress);
   }
 }
-
-const usersIn = async (database: Database) => (await database.read((tx) => countUsers(tx, {})))[0]?.count ?? 0;
 
 /** Users whose clocks are read at a time. */
 const CLOCKS = 1000;
