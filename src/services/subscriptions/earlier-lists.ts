@@ -78,7 +78,9 @@ export async function previewRestore(
   moment: Moment,
   exact: boolean,
 ): Promise<{ then: PastSubscription[]; changes: Change[] }> {
-  requirePast(moment, context.clock.now());
+  if ("as_of" in moment && moment.as_of > context.clock.now()) {
+    throw new DomainError("invalid", `${formatTime(moment.as_of)} is in the future`);
+  }
   const then = await listSubscribedAt(context, actor, moment);
   return { then, changes: await restoreThen(context, actor, readWanted(then), exact, { dry_run: true }) };
 }
@@ -108,12 +110,6 @@ export async function restoreSubscriptions(
     changes.push(...(await asPart(restoring, changes.length === 0)));
   }
   return changes;
-}
-
-function requirePast(moment: Moment, now: number): void {
-  if ("as_of" in moment && moment.as_of > now) {
-    throw new DomainError("invalid", `${formatTime(moment.as_of)} is in the future`);
-  }
 }
 
 async function restoreThen(
