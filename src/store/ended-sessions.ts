@@ -1,17 +1,13 @@
 // Statements on sessions of apps that were ended before they expired.
 import { sql } from "kysely";
+import type { Owner, UserTable } from "../db/schema.ts";
 import { statement } from "../db/statement.ts";
 import { addRows, deleteAllBut, deleteRowsOf } from "./rows.ts";
 import type { findTokenById } from "./tokens.ts";
 
 type Found = Awaited<ReturnType<typeof findTokenById>>[number];
 
-interface User {
-  user_id: number;
-  name: string;
-  session_key: string | null;
-  last_subscription: number;
-}
+type User = Owner & Pick<UserTable, "name" | "session_key" | "last_subscription">;
 
 /** The token is all null if the session has none that is there. */
 type Basis = User & { ended: number | null } & (Omit<Found, "user_id"> | Record<keyof Omit<Found, "user_id">, null>);
