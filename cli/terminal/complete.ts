@@ -122,9 +122,6 @@ async function candidatesFor(typed: Typed, current: string): Promise<Candidate[]
   return valuesOf(typed, argument, name, VALUES[`${command.parent?.name()} ${command.name()} ${name}`] ?? VALUES[name]);
 }
 
-const choices = (values: readonly string[]) => values.map((value) => ({ value, description: "" }));
-const files = (name: string) => (TAKES_FILES.test(name.toLowerCase()) ? [{ value: FILES, description: "" }] : []);
-
 const variadic = ({ registeredArguments }: Command) => registeredArguments.findLast((argument) => argument.variadic);
 
 async function valuesOf(
@@ -133,8 +130,8 @@ async function valuesOf(
   name: string,
   find: Values | undefined,
 ): Promise<Candidate[]> {
-  if (argChoices) return choices(argChoices);
-  if (!find) return files(name);
+  if (argChoices) return argChoices.map((value) => ({ value, description: "" }));
+  if (!find) return TAKES_FILES.test(name.toLowerCase()) ? [{ value: FILES, description: "" }] : [];
   const given: Flags = {};
   if (flags["dataDir"] !== undefined) given.data_dir = flags["dataDir"];
   if (flags["databaseUrl"] !== undefined) given.database_url = flags["databaseUrl"];
