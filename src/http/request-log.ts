@@ -63,7 +63,7 @@ export function createRequestLog(app: App, forwarded: Forwarded) {
 }
 
 /**
- * Why a request was refused; undefined for errors of the server, which toDomainError() logs. A message may have an id that
+ * Why a request was refused; undefined for errors of the server, which toRefusal() logs. A message may have an id that
  * was sent.
  */
 export function reasonWithoutSecrets(error: Error | undefined): string | undefined {
