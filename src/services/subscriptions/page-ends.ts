@@ -42,8 +42,6 @@ interface PageEnd extends ChangePosition {
   isLast: boolean;
 }
 
-type EndContext = Pick<Context, "database" | "clock">;
-
 const keyOf = ({ id, user_id }: Actor, { since, per_page }: PageNumber, page: number | "open") =>
   `${id ?? user_id} ${since} ${per_page} ${page}`;
 
@@ -55,7 +53,7 @@ const spanAround = (now: number) => ({ after: now - KEPT, before: now + KEPT });
  * a last page closes one: the ends of walks are forgotten when a new one begins while none is open.
  */
 export async function savePageEnd(
-  { database, clock }: EndContext,
+  { database, clock }: Context,
   actor: Actor,
   page: PageNumber,
   { changed_at, guid, isLast }: PageEnd,
@@ -88,7 +86,7 @@ export async function savePageEnd(
 }
 
 /** Closes a walk that followed `next` to its last page. */
-export async function closeWalk({ database }: EndContext, actor: Actor, page: PageNumber): Promise<void> {
+export async function closeWalk({ database }: Context, actor: Actor, page: PageNumber): Promise<void> {
   const walk = { user_id: actor.user_id, page: keyOf(actor, page, "open") };
   if ((await database.read((tx) => listEndsAt(tx, walk))).length === 0) return;
   await database.write((tx) => closeOne(tx, walk), walk.user_id);
@@ -104,7 +102,7 @@ async function closeOne(tx: Tx, walk: Owner & { page: string }): Promise<void> {
  * only.
  */
 export async function findPageEnd(
-  { database, clock }: EndContext,
+  { database, clock }: Context,
   actor: Actor,
   page: PageNumber,
 ): Promise<ChangePosition | null> {
