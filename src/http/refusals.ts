@@ -16,7 +16,7 @@ const DEVICE =
 const REFUSED = [400, 401, 403, 413, 429];
 
 export function createRefusalNotes(app: App): (c: Context<HttpEnv>) => void {
-  const log = createRefusalLog(app);
+  const note = createRefusalLog(app);
   return (c) => {
     const { status } = c.res;
     if (!REFUSED.includes(status) || !PATHS.test(c.req.path)) return;
@@ -24,7 +24,7 @@ export function createRefusalNotes(app: App): (c: Context<HttpEnv>) => void {
     const error = inner.error ?? c.error;
     const actor = inner.get("actor");
     const subject = error instanceof DomainError ? error.extras.subject : undefined;
-    log.note(
+    note(
       {
         ...subject,
         ...(actor && { user_id: actor.user_id }),

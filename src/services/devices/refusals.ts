@@ -35,16 +35,11 @@ interface Waiting {
   refusals: Map<string, Refusal & { refused_at: number }>;
 }
 
-interface RefusalLog {
-  /** Notes a refusal of an existing user, who is named by id or name. */
-  note(subject: Subject, refusal: Refusal): void;
-}
-
 /**
- * Records refusals: the first of a user immediately, later ones together once a minute, so that an app that asks again
- * and again hardly writes.
+ * Makes a function that records refusals of existing users, who are named by id or name: the first of a user immediately,
+ * later ones together once a minute, so that an app that asks again and again hardly writes.
  */
-export function createRefusalLog({ database, clock }: Pick<Context, "database" | "clock">): RefusalLog {
+export function createRefusalLog({ database, clock }: Pick<Context, "database" | "clock">) {
   const waiting = new Map<string | number, Waiting>();
   const written = new Map<string | number, number>();
   let timer: NodeJS.Timeout | undefined;
@@ -72,20 +67,18 @@ export function createRefusalLog({ database, clock }: Pick<Context, "database" |
     }
   }
 
-  return {
-    note(subject, refusal) {
-      const key = subject.user_id ?? subject.name?.toLowerCase();
-      if (key === undefined) return;
-      const now = clock.now();
-      const own = waiting.get(key) ?? { subject, refusals: new Map() };
-      const device = (refusal.device ?? "").slice(0, LONGEST_DEVICE);
-      if (!waiting.has(key) && waiting.size >= MOST.users) return;
-      if (!own.refusals.has(device) && own.refusals.size >= MOST.devices) return;
-      const reason = printable(refusal.reason).slice(0, LONGEST_REASON);
-      own.refusals.set(device, { ...refusal, reason, refused_at: now });
-      waiting.set(key, { ...own, subject: { ...own.subject, ...subject } });
-      flush((one) => Math.abs(now - (written.get(one) ?? Number.NEGATIVE_INFINITY)) >= INTERVAL);
-    },
+  return (subject: Subject, refusal: Refusal): void => {
+    const key = subject.user_id ?? subject.name?.toLowerCase();
+    if (key === undefined) return;
+    const now = clock.now();
+    const own = waiting.get(key) ?? { subject, refusals: new Map() };
+    const device = (refusal.device ?? "").slice(0, LONGEST_DEVICE);
+    if (!waiting.has(key) && waiting.size >= MOST.users) return;
+    if (!own.refusals.has(device) && own.refusals.size >= MOST.devices) return;
+    const reason = printable(refusal.reason).slice(0, LONGEST_REASON);
+    own.refusals.set(device, { ...refusal, reason, refused_at: now });
+    waiting.set(key, { ...own, subject: { ...own.subject, ...subject } });
+    flush((one) => Math.abs(now - (written.get(one) ?? Number.NEGATIVE_INFINITY)) >= INTERVAL);
   };
 }
 

@@ -238,10 +238,10 @@ test("the list of devices says what was refused last", async () => {
   await saveDevice(app, ann, { id: "phone", caption: "Phone", type: "mobile" });
   const unnamed = { device: "", refused_at: Date.parse("2026-01-02T03:04:05Z"), reason: "401 Wrong", app: "Kasts" };
   await app.database.write((tx) => saveRefusal(tx, { user_id: ann.user_id, ...unnamed }));
-  const refusals = createRefusalLog(app);
-  refusals.note({ name: "ann" }, { device: "phone", reason: "401 The token was revoked", app: "AntennaPod" });
+  const noteRefusal = createRefusalLog(app);
+  noteRefusal({ name: "ann" }, { device: "phone", reason: "401 The token was revoked", app: "AntennaPod" });
   await until(async () => (await listRefusalsOfAll(app)).length > 1);
-  refusals.note({ name: "ann" }, { device: null, reason: "later than this test", app: null });
+  noteRefusal({ name: "ann" }, { device: null, reason: "later than this test", app: null });
   await app.close();
   const { json } = await podkeep.run(["device", "list", "--json"]);
   const refused = { last_refused: expect.any(String), reason: "401 The token was revoked" };
