@@ -13,7 +13,6 @@ const PENDING = sql.lit("PENDING" as const);
 export type Requester = Nullable<ActorColumns>;
 
 export const insertDeletion = insertRow("deletions");
-/** Deletes all of a user. */
 export const deleteDeletions = deleteRowsOf("deletions");
 
 /** A deletion, and the user's clock. */

@@ -13,7 +13,6 @@ export const listDevices = statement((db, p: Owner) =>
     .orderBy("id"),
 );
 
-/** The devices of all users. */
 export const listAllDevices = statement((db) =>
   db
     .selectFrom("devices")

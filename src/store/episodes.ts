@@ -42,7 +42,6 @@ export const findEpisodesByUrl = bulkStatement((_, p: Owner, rows: { podcast: nu
   ),
 );
 
-/** One episode by its id. */
 export const findEpisode = statement(
   (_, p: Owner & { id: number }) =>
     sql<EpisodeRow & Omit<Found, "id">>`select ${WITH_ACTIONS},
@@ -62,7 +61,6 @@ export const countEpisodesIn = bulkStatement(
       from (values ${numbersOf(rows, ["podcast"])}) as wanted`,
 );
 
-/** Episodes by their ids. */
 export const findEpisodesById = bulkStatement((_, p: Owner, rows: { id: number }[]) =>
   withActions(p, sql`episodes.id = wanted.column1`, numbersOf(rows, ["id"])),
 );

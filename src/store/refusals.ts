@@ -23,5 +23,4 @@ const refusalsIn = (db: Kysely<Schema>) =>
 
 export const listRefusals = statement((db, p: Owner) => refusalsIn(db).where("user_id", "=", p.user_id));
 
-/** Those of all users. */
 export const listAllRefusals = statement((db) => refusalsIn(db).orderBy("users.name"));

@@ -12,7 +12,6 @@ export const findSpellings = bulkStatement((db, p: Owner, rows: { feed: string }
     .where("feed", "in", columnOf(rows, "feed")),
 );
 
-/** All of a user. */
 export const listSpellings = statement((db, p: Owner) =>
   db.selectFrom("spellings").select(["feed", "feed_url", "until"]).where("user_id", "=", p.user_id),
 );

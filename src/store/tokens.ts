@@ -87,7 +87,6 @@ export const renameToken = statement((db, p: Owner & { id: string; label: string
     .returning("id"),
 );
 
-/** Deletes all tokens of a user. */
 export const deleteTokens = deleteRowsOf("tokens");
 
 export const deleteToken = statement((db, p: { id: string }) => db.deleteFrom("tokens").where("id", "=", p.id));

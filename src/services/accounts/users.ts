@@ -131,7 +131,6 @@ export async function* streamUserIds(context: Pick<Context, "database">, signal?
   }
 }
 
-/** Whether there is a user. */
 export async function hasUsers({ database }: Context): Promise<boolean> {
   return (await database.read((tx) => anyUser(tx, {}))).length > 0;
 }
