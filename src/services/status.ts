@@ -66,11 +66,11 @@ async function countRows(
     for (let start = 0; start < changed.length; start += BATCH, await nextTurn()) {
       const some = changed.slice(start, start + BATCH);
       const rows = await database.read((tx) => countLiveSubscriptions(tx, {}, some));
-      const live = new Map(rows.map(({ user_id, count }) => [user_id, Number(count)]));
+      const live = new Map(rows.map(({ user_id, count }) => [user_id, count]));
       for (const { id, clock } of some) counts.set(id, { clock, subscriptions: live.get(id) ?? 0 });
     }
     const ended = await database.read((tx) => countDeletions(tx, { after, last }));
-    for (const { status, count } of ended) deletions[status] += Number(count);
+    for (const { status, count } of ended) deletions[status] += count;
   }
   const subscriptions = counts.values().reduce((sum, user) => sum + user.subscriptions, 0);
   return { users: counts.size, counts, subscriptions, deletions };

@@ -50,9 +50,9 @@ export async function startLoginFlow(
   await database.write(async (tx) => {
     await deleteExpiredFlows(tx, goodAt(now));
     const [open] = await countLoginFlows(tx, { address });
-    const excess = Number(open?.of_address ?? 0) - MOST_OF_ADDRESS + 1;
+    const excess = (open?.of_address ?? 0) - MOST_OF_ADDRESS + 1;
     if (excess > 0) await deleteOldestFlowsOf(tx, { address, excess });
-    else if (Number(open?.all ?? 0) >= MOST) await deleteOldestFlows(tx, { excess: 1 });
+    else if ((open?.all ?? 0) >= MOST) await deleteOldestFlows(tx, { excess: 1 });
     const hashes = { page_hash: hashSecret(page), poll_hash: hashSecret(poll) };
     const flow = { ...hashes, label, address, expires_at: now + LIFETIME };
     await insertLoginFlow(tx, { ...flow, user_id: null, token_id: null });

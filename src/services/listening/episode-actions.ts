@@ -130,7 +130,7 @@ const readOf =
   async (tx, arrivals, aggregated) => {
     const { user_id, start: after, end } = arrivals;
     const [counted] = await countEpisodesIn(tx, { user_id, most: FEW + 1 }, [{ podcast }]);
-    if (Number(counted?.count) <= FEW) {
+    if ((counted?.count ?? 0) <= FEW) {
       const rows = await (aggregated ? listArrivedEpisodesOf : listArrivedOf)(tx, { ...arrivals, podcast });
       return { rows, to: lastOf(rows) };
     }

@@ -95,9 +95,7 @@ async function findRenewable(user: UserTx, podcasts: Set<number>): Promise<{ pod
 /** How many episodes podcasts have, those that have any. */
 async function countEpisodes({ tx, user_id, episodeMoving }: UserTx, podcasts: Iterable<number>) {
   const counted = await countEpisodesIn(tx, { user_id, most: episodeMoving.many }, rowsOf("podcast", podcasts));
-  return new Map(
-    counted.map(({ podcast, count }) => [podcast, Number(count)] as const).filter(([, count]) => count > 0),
-  );
+  return new Map(counted.filter(({ count }) => count > 0).map(({ podcast, count }) => [podcast, count]));
 }
 
 async function queueMoves(user: UserTx, moves: Move[]): Promise<void> {

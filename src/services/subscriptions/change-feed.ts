@@ -110,7 +110,7 @@ async function findItem(tx: Tx, user_id: number, since: number, nth: number): Pr
 async function countItems(tx: Tx, user_id: number, since: number): Promise<number> {
   const changed = (await countChanged(tx, { user_id, since }))[0]?.count ?? 0;
   const retired = (await countRetired(tx, { user_id, since }))[0];
-  return Number(changed) + Number(retired?.guids ?? 0) - Number(retired?.subscriptions ?? 0);
+  return changed + (retired?.guids ?? 0) - (retired?.subscriptions ?? 0);
 }
 
 /**

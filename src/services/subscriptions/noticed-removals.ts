@@ -46,7 +46,7 @@ export async function listMassRemovals(
 ): Promise<NoticedRemoval[]> {
   const from = await database.read(async (tx) => {
     const [kept] = await readKeptRemovals(tx, { user_id });
-    return Math.max(await findTimestamp(tx, user_id, since), Number(kept?.removals_kept ?? 0) + 1);
+    return Math.max(await findTimestamp(tx, user_id, since), (kept?.removals_kept ?? 0) + 1);
   });
   if (!(await database.read((tx) => hasRemovals(tx, user_id, from)))) return [];
   const read = await readActs(database, { user_id, from, limit: LATEST });

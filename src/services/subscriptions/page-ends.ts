@@ -78,7 +78,7 @@ export async function savePageEnd(
     } else if (isLast) {
       // A page that is handed out again may be the same walk's: it closes no other one.
       const ends = await listEndsAt(tx, { user_id, page: key });
-      const isKnown = ends.some((end) => Number(end.changed_at) === changed_at && end.guid === guid);
+      const isKnown = ends.some((end) => end.changed_at === changed_at && end.guid === guid);
       if (!isKnown) await closeOne(tx, { user_id, page: open });
     }
     await keepPageEnd(tx, { user_id, page: key, changed_at, guid, ended_at });

@@ -109,7 +109,7 @@ async function findMassRemoval(
   const { user_id } = by;
   const limit = await database.read(async (tx) => {
     const [changed] = await countChanged(tx, { user_id, since: now - MASS_REMOVAL_WINDOW - 1 });
-    const recent = Number(changed?.count ?? 0);
+    const recent = changed?.count ?? 0;
     const subscribed = await countSubscribed(tx, { user_id });
     // The rest of the list did not change in this hour, so it was there before.
     if (recent < FEWEST_REMOVED || 2 * recent <= subscribed - recent) return 0;
