@@ -1,4 +1,4 @@
-// Whole rows of a table, inserted or replaced as db/tables.ts describes it.
+// What statements share: values and columns of rows, whole rows as db/tables.ts describes them, pages of rows.
 import { type Kysely, type OrderByItemBuilder, type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import type { ActorColumns, Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, statement, type Value } from "../db/statement.ts";
