@@ -3,9 +3,13 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { tables } from "../../../src/db/tables.ts";
 import { DomainError } from "../../../src/errors.ts";
 import { appNamed } from "../../../src/http/apps.ts";
+import { connectApp, openConnectLink } from "../../../src/services/accounts/connect-links.ts";
+import { approveLoginFlow, claimLoginFlow, startLoginFlow } from "../../../src/services/accounts/login-flow.ts";
 import { logIn } from "../../../src/services/accounts/login-tokens.ts";
+import { createPasswordLink, usePasswordLink } from "../../../src/services/accounts/password-links.ts";
 import { setPassword } from "../../../src/services/accounts/passwords.ts";
 import { createSession, signOutEverywhere } from "../../../src/services/accounts/sessions.ts";
+import { signIn } from "../../../src/services/accounts/sign-in.ts";
 import { issueAppToken } from "../../../src/services/accounts/tokens.ts";
 import { deleteUser } from "../../../src/services/accounts/user-deletion.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
@@ -148,6 +152,26 @@ test.each<[what: string, (context: Context, user: TestUser) => Promise<unknown>]
     expect(await rowsOf(user.id)).toEqual({});
   },
 );
+
+test("after a deletion that is cut off, no password, token, link or allowed app of the user signs in", async () => {
+  const user = await createLarge("linked");
+  await user.setPassword(PASSWORD);
+  const { app } = podkeep;
+  const link = await createPasswordLink(app, actAsUser(user.id));
+  const shown = { label: "App", kind: "other", server: "https://podkeep.test", user: user.name };
+  const connecting = await connectApp(app, actAsUser(user.id), "nonce", shown);
+  const flow = await startLoginFlow(app, { label: "App", address: "192.0.2.1" });
+  await approveLoginFlow(app, actAsUser(user.id), flow.page);
+  await deleteSome(user);
+  for (const password of [PASSWORD, user.token]) {
+    const credentials = { name: user.name, password, app: null };
+    expect(await rejectionOf(signIn(app, credentials, UNLIMITED))).toMatchObject({ code: "unauthorized" });
+  }
+  expect(await rejectionOf(usePasswordLink(app, link.secret, PASSWORD))).toMatchObject({ code: "gone" });
+  expect(await openConnectLink(app, connecting.secret)).toBeNull();
+  expect(await claimLoginFlow(app, flow.poll)).toBeNull();
+  await deleteUser(app, user.name);
+});
 
 test.each<[what: string, (context: Context, user: TestUser) => Promise<unknown>]>([
   ["its list", (context, user) => listDeviceFeeds(context, phone(user), null)],
