@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { tables } from "../../../src/db/tables.ts";
 import { DomainError } from "../../../src/errors.ts";
 import { appNamed } from "../../../src/http/apps.ts";
+import { createLogger } from "../../../src/log.ts";
 import { connectApp, openConnectLink } from "../../../src/services/accounts/connect-links.ts";
 import { approveLoginFlow, claimLoginFlow, startLoginFlow } from "../../../src/services/accounts/login-flow.ts";
 import { logIn } from "../../../src/services/accounts/login-tokens.ts";
@@ -152,6 +153,32 @@ test.each<[what: string, (context: Context, user: TestUser) => Promise<unknown>]
     expect(await rowsOf(user.id)).toEqual({});
   },
 );
+
+test("after a deletion that is cut off, no worker tries what the user's apps had asked for", async () => {
+  const lines: string[] = [];
+  const server = await openTestApp({}, { log: createLogger("error", ({ msg = "" }) => void lines.push(msg)) });
+  try {
+    const user = await server.user();
+    await user.remove((await user.add("https://a.example/")).guid);
+    await server.sql(
+      `insert into episode_moves (user_id, batch, podcast, feed, target, feed_url, until, last_episode)
+        values (${user.id}, 1, 1, '', 1, 'https://a.example/', 1, 1)`,
+    );
+    await addFeeds(
+      server.app,
+      user.id,
+      Array.from({ length: 1000 }, (_, n) => `https://b.example/${n}`),
+    );
+    const context = beforeWrites(server.app, (write) => {
+      if (write === 2) throw new DomainError("unavailable", "cut off");
+    });
+    expect(await settle(deleteUser(context, user.name))).toThrow("cut off");
+    await server.drain();
+    expect(lines).toEqual([]);
+  } finally {
+    await server.close();
+  }
+});
 
 test("after a deletion that is cut off, no password, token, link or allowed app of the user signs in", async () => {
   const user = await createLarge("linked");
