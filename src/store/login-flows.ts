@@ -72,7 +72,7 @@ export const denyFlow = statement((db, p: Lasting & { page_hash: string }) =>
 export const findApprovedFlow = statement((db, p: Lasting & { poll_hash: string }) =>
   db
     .selectFrom("login_flows")
-    .select(["user_id", "label", "token_id"])
+    .select(["user_id", "label"])
     .where("poll_hash", "=", p.poll_hash)
     .where("user_id", "is not", null)
     .where(lasts(p)),
