@@ -154,6 +154,8 @@ test("a form that is sent again allows the app once, and neither secret works in
   for (const one of [await allow(flow), await allow(flow), await browser.open(pathOf(flow))]) {
     expect([one.status, titleOf(one)]).toEqual([200, "Done. Go back to “AntennaPod”."]);
   }
+  const signedOut = await server.send("GET", `/sign-in?next=${pathOf(flow)}`);
+  expect(signedOut.body).not.toContain("“AntennaPod”");
   expect((await poll({ ...flow, token: page })).status).toBe(404);
   expect((await poll(flow)).status).toBe(200);
   for (const one of [await browser.open(pathOf(flow)), await allow(flow)]) {

@@ -12,6 +12,7 @@ import {
   findPasswordLink,
   usePasswordLink,
 } from "../../../src/services/accounts/password-links.ts";
+import { authenticate } from "../../../src/services/accounts/tokens.ts";
 import { actAsAdmin, actAsUser } from "../../../src/services/actor.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
 import { settle } from "../../support/rejection.ts";
@@ -36,10 +37,12 @@ test("a link to connect an app that was made while the clock was ahead is over o
   expect(await openConnectLink(server.app, secret)).toBeNull();
 });
 
-test("of two links to connect an app, each opens itself only, and a wrong secret opens none", async () => {
-  const app = { kind: "other", server: "https://podkeep.test", user: "ann" };
-  const connect = (label: string) => connectApp(server.app, actAsUser(user.id), "nonce", { ...app, label });
-  const [phone, tablet] = [await connect("Phone"), await connect("Tablet")];
+test("of links to connect two apps of one name, or of two names, each opens itself only, and a wrong secret opens none", async () => {
+  const app = { server: "https://podkeep.test", user: "ann" };
+  const connect = (kind: string, label: string) =>
+    connectApp(server.app, actAsUser(user.id), "nonce", { ...app, kind, label });
+  const [phone, tablet] = [await connect("antennapod", "Phone"), await connect("antennapod", "Tablet")];
+  const other = await connect("other", "Phone");
   expect([await isOpenLink(server.app, "wrong"), await openConnectLink(server.app, "wrong")]).toEqual([false, null]);
   expect(await openConnectLink(server.app, phone.secret)).toEqual(phone.values);
   expect([await isOpenLink(server.app, phone.secret), await isOpenLink(server.app, tablet.secret)]).toEqual([
@@ -47,6 +50,19 @@ test("of two links to connect an app, each opens itself only, and a wrong secret
     true,
   ]);
   expect(await openConnectLink(server.app, tablet.secret)).toEqual(tablet.values);
+  expect(await openConnectLink(server.app, other.secret)).toMatchObject({ kind: "other", label: "Phone" });
+});
+
+test("two users whose forms have the same nonce get two tokens, each of its own user", async () => {
+  const bob = await server.user("bob");
+  const app = { label: "App", kind: "other", server: "https://podkeep.test" };
+  const connect = (id: number, name: string) => connectApp(server.app, actAsUser(id), "nonce", { ...app, user: name });
+  for (const { id, name } of [user, bob]) {
+    const { values, secret } = await connect(id, name);
+    expect(await openConnectLink(server.app, secret)).toEqual(values);
+    expect(values.user).toBe(name);
+    expect((await authenticate(server.app, values.token)).user_id).toBe(id);
+  }
 });
 
 test("so is a link by which a user chooses a password", async () => {
