@@ -65,6 +65,17 @@ test("two users whose forms have the same nonce get two tokens, each of its own 
   }
 });
 
+test("a form that is sent again after its link is over gets another token, which is good", async () => {
+  const app = { label: "App", kind: "other", server: "https://podkeep.test", user: "ann" };
+  const connect = () => connectApp(server.app, actAsUser(user.id), "nonce", app);
+  const [first, repeated] = [await connect(), await connect()];
+  expect(repeated).toEqual(first);
+  server.clock.advance(10 * 60_000);
+  const { values } = await connect();
+  expect(values.token).not.toBe(first.values.token);
+  for (const { token } of [first.values, values]) expect((await authenticate(server.app, token)).user_id).toBe(user.id);
+});
+
 test("so is a link by which a user chooses a password", async () => {
   const { secret } = await createPasswordLink(server.app, await actAsAdmin(server.app, "ann", "user password"));
   expect((await findPasswordLink(server.app, secret)).name).toBe("ann");
