@@ -12,10 +12,10 @@ import {
   findPasswordLink,
   usePasswordLink,
 } from "../../../src/services/accounts/password-links.ts";
-import { authenticate } from "../../../src/services/accounts/tokens.ts";
+import { authenticate, hashSecret } from "../../../src/services/accounts/tokens.ts";
 import { actAsAdmin, actAsUser } from "../../../src/services/actor.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../../support/app.ts";
-import { settle } from "../../support/rejection.ts";
+import { rejectionOf, settle } from "../../support/rejection.ts";
 
 const DAY = 24 * 60 * 60_000;
 let server: TestApp;
@@ -74,6 +74,20 @@ test("a form that is sent again after its link is over gets another token, which
   const { values } = await connect();
   expect(values.token).not.toBe(first.values.token);
   for (const { token } of [first.values, values]) expect((await authenticate(server.app, token)).user_id).toBe(user.id);
+});
+
+test("what a backup has of a link to connect an app is readable with this link only", async () => {
+  const app = { label: "App", kind: "other", server: "https://podkeep.test", user: "ann" };
+  const [own, other] = [
+    await connectApp(server.app, actAsUser(user.id), "nonce", app),
+    await connectApp(server.app, actAsUser(user.id), "another nonce", app),
+  ];
+  const sealed = `select sealed_secret from connect_links where link_hash = '${hashSecret(own.secret)}'`;
+  const [row] = await server.sql(sealed);
+  expect(Buffer.from(String(row?.["sealed_secret"]), "base64").toString("latin1")).not.toContain("podkeep_");
+  await server.sql(`update connect_links set sealed_secret = (${sealed})`);
+  expect(await rejectionOf(openConnectLink(server.app, other.secret))).toBeInstanceOf(Error);
+  expect(await openConnectLink(server.app, own.secret)).toEqual(own.values);
 });
 
 test("so is a link by which a user chooses a password", async () => {
