@@ -97,6 +97,12 @@ test("opening again the address of a refused rename leads to the list, also for 
   }
 });
 
+test("an app's new name has spaces in place of what would garble a terminal", async () => {
+  const [, id] = tokenIn((await connect(browser)).body).split("_");
+  const { body } = await browser.submit(`/apps/${id}/rename`, { label: "Ann's\u202ephone\t" });
+  expect(body).toContain("Ann&#39;s phone</bdi>");
+});
+
 test("an app can be renamed, with markup as text, and not to nothing", async () => {
   const [, id] = tokenIn((await connect(browser)).body).split("_");
   expect((await browser.submit(`/apps/${id}/rename`, { label: " Old <b>phone " })).body).toContain(
