@@ -234,8 +234,8 @@ describe("passwords", () => {
       return written;
     };
     const throttle = createThrottle({ ...server.app, database: withMethods(database, { write }) });
-    const signIn = async () => {
-      throttle.attemptsFrom(HOME).succeed(ann.id);
+    const signIn = async (user = ann) => {
+      throttle.attemptsFrom(HOME).succeed(user.id);
       await Promise.allSettled(writes.splice(0));
       return (await server.sql("select seen_at from known_networks")).map(({ seen_at }) => seen_at);
     };
@@ -250,6 +250,18 @@ describe("passwords", () => {
       server.clock.advance(DAY / 2);
     }
     expect(days).toEqual([0, 0, 1, 1, 2, 2].map((day) => START + day * DAY));
+  });
+
+  test("a network is known for a user by that user's sign-ins alone, and for all who sign in there", async () => {
+    const { signIn } = signInsFromHome();
+    await signIn(await server.user("bob"));
+    await guess("ann", 29, anywhere);
+    await guess("ann", 1, () => HOME);
+    expect([await sync(AWAY), await sync(HOME)]).toEqual([429, 429]);
+    server.clock.advance(15 * 60_000);
+    await signIn();
+    await guess("ann", 30, anywhere);
+    expect([await sync(AWAY), await sync(HOME)]).toEqual([429, 200]);
   });
 
   test("a full disk keeps no user out, and what it did not take is written at the next sign-in", async () => {
