@@ -13,7 +13,7 @@ import {
   useToken,
 } from "../../store/tokens.ts";
 import { isClosed, lockUser } from "../../store/users.ts";
-import { type Actor, actAsAdmin, requirePassword, requireWrite, type Scope } from "../actor.ts";
+import { type Actor, actAsAdmin, requirePassword, type Scope } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { createDeviceOfToken } from "../devices/devices.ts";
 import { transact } from "../transact.ts";
@@ -56,7 +56,6 @@ export async function issueToken(
   actor: Actor,
   { label, scope, expires_at }: { label: string; scope: Scope; expires_at: number | null },
 ): Promise<{ id: string; token: string }> {
-  requireWrite(actor);
   requirePassword(actor);
   const { token, row } = createToken(context, actor.user_id, { label, scope, expires_at });
   await transact(context, actor, ({ tx }) => keepToken(tx, row));
