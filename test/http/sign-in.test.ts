@@ -578,6 +578,7 @@ describe("failed logins", () => {
     const mistyped = ann.token.slice(0, -1);
     for (const one of [
       () => login("ann", mistyped),
+      () => login("former name", ann.token),
       () => login("ann", "wrong"),
       () => get("/me", { Authorization: `Bearer ${mistyped}` }),
       () => get("/me", { Authorization: "Basic !" }),

@@ -209,7 +209,9 @@ describe("passwords", () => {
     expect(await sync(HOME)).toBe(200);
   });
 
-  test("a network from which the user signed in more than 30 days ago is deleted at a later sign-in", async () => {
+  test("a network from which the user signed in more than 30 days ago is deleted at a later sign-in, and no other user's", async () => {
+    const { id } = await server.user("bob");
+    await server.sql(`insert into known_networks (user_id, network, seen_at) values (${id}, 'bob''s', ${START})`);
     const seenLast = async () => Number((await server.sql("select max(seen_at) as at from known_networks"))[0]?.["at"]);
     for (const [address, days] of [
       [HOME, 31],
@@ -220,7 +222,8 @@ describe("passwords", () => {
       await until(async () => (await seenLast()) === server.clock.now());
       server.clock.advance(days * DAY);
     }
-    expect(await server.sql("select network from known_networks")).toEqual([{ network: AWAY }]);
+    const networks = await server.sql("select network from known_networks order by network");
+    expect(networks).toEqual([{ network: AWAY }, { network: "bob's" }]);
   });
 
   /** Signs in from home by a throttle whose writes end before it returns, or fail. */
