@@ -125,6 +125,15 @@ test("--qr shows the server's URL, the user and the token as a QR code, white on
   expect(readQr(lines).slice(0, size)).toEqual(data);
 });
 
+test("a user's list has that user's tokens alone, and so have remarks on tokens with the same label", async () => {
+  await podkeep.run(["user", "create", "bob"]);
+  await podkeep.run(["token", "issue", "bob", "--label", "phone"]);
+  expect((await issue("--label", "phone")).remarks.join()).not.toContain("another");
+  const { out } = await podkeep.run(["token", "list", "ann"]);
+  expect(out).toContain("ann\tphone");
+  expect(out).not.toContain("bob");
+});
+
 test("a name that differs only in case is refused", async () => {
   const { code, err } = await podkeep.run(["user", "create", "ANN"]);
   expect([code, err]).toEqual([1, "error: There is a user ann already\n"]);
