@@ -61,7 +61,7 @@ test.each(Object.entries(WAYS))(
     await podkeep.sql("delete from tokens");
     await podkeep.sql(`insert into tokens (id, user_id, label, scope, hash, created_at, last_used_at, revoked_at)
     with recursive n(n) as (select 1 union all select n + 1 from n where n < 1000)
-    select 'token' || n, ${ann.user_id}, 'old', 'write', 'hash' || n, ${START} - 5000 + n, ${START} - 2000 + n,
+    select 'token' || n, ${ann.user_id}, 'old', 'write', 'hash' || n, ${START} - 5000 - n, ${START} - 2000 + n,
       case when n = 7 then ${START} end from n`);
     await act();
     const once = await idsOf();
