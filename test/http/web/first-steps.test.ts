@@ -106,6 +106,18 @@ test("of several at once, on several servers, one makes the first user", async (
   expect((await names()).length).toBe(1);
 });
 
+test("the code makes no user beside those that a copy of another database brought", async () => {
+  const path = await setupPath();
+  const code = await server.sql("select id, code from setup_codes");
+  await server.user("ann");
+  await server.sql(`insert into setup_codes (id, code) values (1, '${code[0]?.["code"]}')`);
+  const browser = openBrowser(server);
+  expect((await browser.open(path)).status).toBe(410);
+  const form = { name: "eve", password: PASSWORD };
+  expect((await browser.submit(path, form)).status).toBe(410);
+  expect(await server.sql("select name from users")).toEqual([{ name: "ann" }]);
+});
+
 test("every server prints the same code, also after a restart", async () => {
   const code = await prepareSetup(server.app);
   expect(code).not.toBe(null);
