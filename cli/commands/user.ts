@@ -77,7 +77,7 @@ interface NewPasswordOptions extends PasswordOptions {
   link?: true;
 }
 
-async function create(name: string, options: CreateOptions, command: Command): Promise<void> {
+async function create(typed: string, options: CreateOptions, command: Command): Promise<void> {
   const { password, passwordStdin, generate, invite, token: label } = options;
   if (label !== undefined) checkLabel(label);
   if (label !== undefined || invite || generate) requireOutput();
@@ -86,7 +86,7 @@ async function create(name: string, options: CreateOptions, command: Command): P
   const made = await withApp(
     command,
     async (app) => {
-      const { public_id: id } = await createUser(app, name);
+      const { public_id: id, name } = await createUser(app, typed);
       const created = { id, name, data: describeLocation(app.config.location) };
       try {
         const actor = await actAsAdmin(app, name, "user create");
@@ -109,7 +109,7 @@ async function create(name: string, options: CreateOptions, command: Command): P
   const next =
     set !== null
       ? `Next: sign in at ${made.address}, then choose Connect an app`
-      : `Next: podkeep token issue ${name} --label APP, or podkeep user password ${name} --link`;
+      : `Next: podkeep token issue ${made.name} --label APP, or podkeep user password ${made.name} --link`;
   const done = [
     `Created user ${made.name}, data in ${made.data}`,
     ...(made.token ? [layToken(made.token)] : []),
@@ -182,13 +182,13 @@ async function signOut(name: string, _options: unknown, command: Command): Promi
   await printResult(command, { name: user, signed_out: true }, () => `Ended all sessions of ${user}`);
 }
 
-async function rename(name: string, to: string, _options: unknown, command: Command): Promise<void> {
-  const before = await withApp(command, (app) => renameUser(app, name, to));
-  await printResult(command, { name: to, before }, () => {
-    if (before === to) return `${to} has that name already`;
-    const done = `Renamed ${before} to ${to}`;
+async function rename(from: string, to: string, _options: unknown, command: Command): Promise<void> {
+  const { before, name } = await withApp(command, (app) => renameUser(app, from, to));
+  await printResult(command, { name, before }, () => {
+    if (before === name) return `${name} has that name already`;
+    const done = `Renamed ${before} to ${name}`;
     // Names are compared without case.
-    if (foldName(before) === foldName(to)) return done;
+    if (foldName(before) === foldName(name)) return done;
     return `${done}. Apps with the user name ${before} need the new one; tokens stay valid`;
   });
 }

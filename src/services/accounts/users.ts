@@ -72,11 +72,15 @@ export function requireName(text: string): UserName {
 
 /**
  * Renames a user; tokens and sessions stay valid.
- * @returns the former name
+ * @returns the former name, and the new one as it is kept
  * @throws DomainError "not_found", "invalid" if the new name is not allowed, "conflict" if it is taken in any case, or the
  *   user is being deleted
  */
-export async function renameUser({ database }: Context, name: string, to: string): Promise<string> {
+export async function renameUser(
+  { database }: Context,
+  name: string,
+  to: string,
+): Promise<{ before: string; name: string }> {
   const named = requireName(to);
   return database.write(async (tx) => {
     const user = await findUser(tx, name);
@@ -86,7 +90,7 @@ export async function renameUser({ database }: Context, name: string, to: string
     if (taken && taken.id !== user.id) refuseTaken(taken);
     const renamed = await renameRow(tx, { user_id: user.id, from: user.name, ...named });
     if (renamed.length === 0) throw noUser(name);
-    return user.name;
+    return { before: user.name, name: named.name };
   });
 }
 

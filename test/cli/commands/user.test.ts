@@ -48,6 +48,18 @@ test("a user is created with a password from standard input, without its line's 
   expect(await isPassword("ann", "correct: horse ü")).toBe(true);
 });
 
+test("a name that was typed with spaces around it is printed as it is kept", async () => {
+  const made = await podkeep.run(["user", "create", " ann ", "--password-stdin", "--json"], "correct horse\n");
+  expect(made.json).toMatchObject({ name: "ann" });
+  const { out } = await podkeep.run(["user", "create", "bob "]);
+  expect(out).toBe(
+    `Created user bob, data in ${podkeep.data}\n\nNext: podkeep token issue bob --label APP, or podkeep user password bob --link\n`,
+  );
+  expect((await podkeep.run(["user", "rename", "ann", " ann"])).out).toBe("ann has that name already\n");
+  const { json } = await podkeep.run(["user", "rename", "ann ", " anna ", "--json"]);
+  expect(json).toEqual({ name: "anna", before: "ann" });
+});
+
 test("an invitation and a password link are printed once, and no file has them", async () => {
   const url = "https://podcasts.example.org";
   const made = await podkeep.run(["user", "create", "bob", "--invite", "--public-url", url]);
