@@ -3,7 +3,7 @@
 import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
-import { readUserName } from "../../domain/user-name.ts";
+import { readNewName } from "../../domain/user-name.ts";
 import { isRefusal } from "../../errors.ts";
 import { findPasswordLink, usePasswordLink } from "../../services/accounts/password-links.ts";
 import { requireSetupCode, setUp } from "../../services/accounts/setup.ts";
@@ -39,7 +39,7 @@ export function serveFirstSteps(http: Hono<HttpEnv>, app: App, shared: Shared): 
         return c.redirect("/connect?new=1", 303);
       } catch (error) {
         if (!isRefusal(error, "invalid")) throw error;
-        const field = readUserName(typed.name) ? "password" : "name";
+        const field = readNewName(typed.name) ? "password" : "name";
         return show(c, <SetupPage name={typed.name} problem={`${error.message}.`} field={field} />, 400);
       }
     }),

@@ -1,7 +1,7 @@
 // Users.
 import type { UserTable } from "../../db/schema.ts";
 import type { Tx } from "../../db/statement.ts";
-import { readUserName, type UserName } from "../../domain/user-name.ts";
+import { readNewName, readUserName, type UserName } from "../../domain/user-name.ts";
 import { DomainError } from "../../errors.ts";
 import { takeSetupCode } from "../../store/setup-codes.ts";
 import {
@@ -60,9 +60,9 @@ async function drawId(tx: Tx, ids: Context["ids"]): Promise<string> {
   }
 }
 
-/** Reads a name. @throws DomainError "invalid" if it is not allowed */
+/** Reads a user's new name. @throws DomainError "invalid" if it is not allowed */
 export function requireName(text: string): UserName {
-  const named = readUserName(text);
+  const named = readNewName(text);
   if (named) return named;
   throw new DomainError(
     "invalid",

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { revokeToken } from "../../../src/services/accounts/tokens.ts";
 import { deleteUser } from "../../../src/services/accounts/user-deletion.ts";
 import { createUser, findUserName, listUsers, renameUser } from "../../../src/services/accounts/users.ts";
+import { actAsAdmin } from "../../../src/services/actor.ts";
 import { openTestApp } from "../../support/app.ts";
 import { rejectionOf, settle } from "../../support/rejection.ts";
 
@@ -62,6 +63,14 @@ test.each(["हिन्दी", "สมศักดิ์", "J\u030can"])("%s i
 test.each(["\u0301ann", "ann\u034f", "\u3164", "an n"])("%j is not a name", async (name) => {
   const podkeep = await openTestApp();
   expect(await rejectionOf(createUser(podkeep.app, name))).toMatchObject({ code: "invalid" });
+  await podkeep.close();
+});
+
+test("a user whose name was allowed before is found, also one of an unseen letter", async () => {
+  const podkeep = await openTestApp();
+  const ann = await podkeep.user("ann");
+  await podkeep.sql(`update users set name = '\u3164', name_key = '\u3164' where id = ${ann.id}`);
+  expect((await actAsAdmin(podkeep.app, "\u3164", "test")).user_id).toBe(ann.id);
   await podkeep.close();
 });
 
