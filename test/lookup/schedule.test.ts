@@ -2,6 +2,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { hashFeedUrl } from "../../src/domain/feed-url.ts";
 import { lookupKey } from "../../src/domain/lookup-rules.ts";
+import { actAsWorker } from "../../src/services/actor.ts";
+import { unsubscribe } from "../../src/services/subscriptions/subscriptions.ts";
+import { validFeed } from "../support/feed-url.ts";
 import { addFeeds } from "../support/feeds.ts";
 import { DAY, type Feeds, openFeeds, rss } from "./feeds.ts";
 
@@ -53,6 +56,26 @@ describe("a feed is looked up", () => {
     const rows = await feeds.podkeep.sql("select next_at from feed_lookups order by next_at");
     const first = Number(rows[0]?.["next_at"]);
     expect(rows.map(({ next_at }) => Number(next_at) - first)).toEqual(urls.map((_, n) => 2000 * n));
+  });
+
+  test("some seconds after it was added, also behind many that the user has unsubscribed from", async () => {
+    const left = Array.from({ length: 10 }, (_, n) => feeds.url(`left${n}`));
+    await addFeeds(feeds.podkeep.app, feeds.ann.id, left);
+    await unsubscribe(feeds.podkeep.app, actAsWorker(feeds.ann.id), left.map(validFeed), { dry_run: false });
+    feeds.serve("a", rss("A"));
+    await feeds.add("a");
+    await feeds.after(2000);
+    expect(times("a")).toBe(1);
+  });
+
+  test("some seconds after it was added, also together with many that another user has", async () => {
+    const known = Array.from({ length: 10 }, (_, n) => feeds.url(`known${n}`));
+    await addFeeds(feeds.podkeep.app, (await feeds.podkeep.user("bob")).id, known);
+    await feeds.after(0);
+    feeds.serve("a", rss("A"));
+    await addFeeds(feeds.podkeep.app, feeds.ann.id, [...known, feeds.url("a")]);
+    await feeds.after(2000);
+    expect(times("a")).toBe(1);
   });
 
   test("again soon after a failure, then ever later; it is known since when it fails", async () => {

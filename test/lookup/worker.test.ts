@@ -1,6 +1,8 @@
 // What lookups change, and what they leave alone.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
+import { unavailableNow } from "../../src/errors.ts";
+import { createLogger, type LogLine } from "../../src/log.ts";
 import { createLookupContext } from "../../src/lookup/context.ts";
 import { lookUpNow } from "../../src/lookup/lookup-now.ts";
 import { walkUsers } from "../../src/lookup/walk.ts";
@@ -10,11 +12,14 @@ import { actAsAdmin, actAsWorker } from "../../src/services/actor.ts";
 import { listFeeds } from "../../src/services/subscriptions/feed-lookups.ts";
 import { guidOf, START, type TestUser } from "../support/app.ts";
 import { beforeWrites } from "../support/before-writes.ts";
+import { addFeeds } from "../support/feeds.ts";
 import { until } from "../support/patience.ts";
 import { settle } from "../support/rejection.ts";
 import { type Feeds, GUID, guidTag, MINUTE, OTHER, openFeeds, rss, WEEK } from "./feeds.ts";
 
 const HOUR = 60 * MINUTE;
+/** Of a worker with another database, where all hosts are this machine. */
+const NETWORK = { interfaces: () => [], resolve: async () => ["127.0.0.1"] };
 
 let feeds: Feeds;
 beforeEach(async () => {
@@ -295,7 +300,7 @@ test("a lookup that is ended before all users have what it found is done again b
   const ending = beforeWrites(app, async () => {
     if ((await titles()).includes("Show")) void ended.stop();
   });
-  const ended = new LookupWorker(ending, { interfaces: () => [], resolve: async () => ["127.0.0.1"] });
+  const ended = new LookupWorker(ending, NETWORK);
   await ended.drain();
   clock.advance(MINUTE);
   await ended.drain();
@@ -328,4 +333,95 @@ test("requests come in between while the users with new feeds are looked for", a
   ended.push("search");
   await request;
   expect(ended).toEqual(["request", "search"]);
+});
+
+test("new feeds that a server had not noted yet when it was stopped are found after the next start", async () => {
+  const { app } = feeds.podkeep;
+  const urls = Array.from({ length: 250 }, (_, n) => feeds.url(`a${n}`));
+  await addFeeds(app, feeds.ann.id, urls);
+  const stopped = new LookupWorker(beforeWrites(app, () => void stopped.stop()));
+  await stopped.drain();
+  const known = async () => (await feeds.podkeep.sql("select feed from feed_lookups")).length;
+  expect(await known()).toBeLessThan(250);
+  await feeds.worker.drain();
+  expect(await known()).toBe(250);
+});
+
+test("the server rests after each hundred new feeds that it notes, and before each lookup, so that requests come first", async () => {
+  const urls = Array.from({ length: 250 }, (_, n) => feeds.url(`a${n}`));
+  await addFeeds(feeds.podkeep.app, feeds.ann.id, urls);
+  const { clock } = feeds.podkeep;
+  await feeds.worker.drain();
+  expect(clock.slept).toEqual([50, 50, 50]);
+  clock.advance(10_000);
+  await feeds.worker.drain();
+  expect(clock.slept.slice(3)).toEqual(Array(5).fill(500));
+});
+
+test.each([
+  ["new feeds are noted", 0],
+  ["what a feed says is stored, though another lookup has ended", 2],
+])("a server that is stopped waits until %s", async (_, fetched) => {
+  const { app, clock } = feeds.podkeep;
+  feeds.serve("slow", () => new Promise(() => {}));
+  feeds.serve("a", async () => {
+    await until(() => feeds.fetched.length === 2);
+    return new Response(rss("A"));
+  });
+  for (const host of ["a", "slow"]) await feeds.add(host);
+  if (fetched > 0) {
+    await feeds.worker.drain();
+    clock.advance(MINUTE);
+  }
+  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const writing = beforeWrites(app, async () => {
+    if (feeds.fetched.length < fetched) return;
+    begun.resolve();
+    await held.promise;
+  });
+  const worker = new LookupWorker({ ...writing, config: { ...app.config, feed_lookup_poll: 1 } }, NETWORK);
+  worker.start();
+  await begun.promise;
+  const ended: string[] = [];
+  const stopping = worker.stop().then(() => ended.push("stop"));
+  await Bun.sleep(100);
+  ended.push("write");
+  held.resolve();
+  await stopping;
+  expect(ended).toEqual(["write", "stop"]);
+});
+
+test("a user who is deleted at that moment keeps what a feed says from no other user", async () => {
+  const { app, clock } = feeds.podkeep;
+  feeds.serve("a", rss("A"));
+  const bob = await feeds.podkeep.user("bob");
+  for (const user of [feeds.ann, bob]) await feeds.add("a", undefined, user);
+  await feeds.worker.drain();
+  clock.advance(MINUTE);
+  // After the claim, when the users were read.
+  const deletes = beforeWrites(app, async (write) => {
+    if (write === 2) await deleteUser(app, "ann");
+  });
+  await new LookupWorker(deletes, NETWORK).drain();
+  expect(await feeds.rows()).toEqual({});
+  expect(await feeds.rows(bob)).toMatchObject({ a: { title: "A" } });
+});
+
+test("the log says that a lookup could not be stored, and it is done again", async () => {
+  const { app, clock } = feeds.podkeep;
+  feeds.serve("a", rss("A"));
+  await feeds.add("a");
+  await feeds.worker.drain();
+  clock.advance(MINUTE);
+  const lines: LogLine[] = [];
+  const failing = beforeWrites(app, (write) => {
+    if (write === 2) throw unavailableNow("The disk is full");
+  });
+  const log = createLogger("error", (line) => lines.push(line));
+  await new LookupWorker({ ...failing, log }, NETWORK).drain();
+  const { feed } = (await feeds.lookup("a")) ?? {};
+  expect(lines).toMatchObject([{ feed, reason: "The disk is full", msg: "a feed lookup could not be stored" }]);
+  expect(await titleOf("a")).toBeNull();
+  await feeds.after(HOUR);
+  expect(await titleOf("a")).toBe("A");
 });
