@@ -391,6 +391,25 @@ test.each([
   expect(ended).toEqual(["write", "stop"]);
 });
 
+test("feeds that are due when a server is stopped are left for the next one, which reads them at once", async () => {
+  const { app, clock } = feeds.podkeep;
+  const hosts = Array.from({ length: 10 }, (_, n) => `a${n}`);
+  for (const host of hosts) {
+    feeds.serve(host, rss("A"));
+    await feeds.add(host);
+  }
+  await feeds.worker.drain();
+  clock.advance(MINUTE);
+  // While it claims the first.
+  const stopped = new LookupWorker(
+    beforeWrites(app, () => void stopped.stop()),
+    NETWORK,
+  );
+  await stopped.drain();
+  await feeds.worker.drain();
+  expect(feeds.fetched.map(({ host }) => host).sort()).toEqual(hosts.slice(1));
+});
+
 test("a user who is deleted at that moment keeps what a feed says from no other user", async () => {
   const { app, clock } = feeds.podkeep;
   feeds.serve("a", rss("A"));
