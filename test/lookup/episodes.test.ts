@@ -74,6 +74,20 @@ test("every user who listened gets it by one reading", async () => {
   expect(feeds.fetched).toHaveLength(1);
 });
 
+test("one reading finds a thousand episodes that users listened to, the next one the others", async () => {
+  const names = Array.from({ length: 700 }, (_, n) => `${n}`);
+  feeds.serve("a", feed(...names.map(item)));
+  for (const user of [feeds.ann, await feeds.podkeep.user("bob")]) {
+    await feeds.add("a", undefined, user);
+    await listen("a", names, user);
+  }
+  const found = async () => (await feeds.podkeep.sql("select id from episodes where title is not null")).length;
+  await feeds.after(MINUTE);
+  expect(await found()).toBe(1000);
+  await feeds.after(2 * DAY);
+  expect(await found()).toBe(1400);
+});
+
 test("a feed is asked for changes only if its new episodes were only downloaded", async () => {
   feeds.serve("a", ({ headers }) => {
     if (headers.has("If-None-Match")) return new Response(null, { status: 304 });
