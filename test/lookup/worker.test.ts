@@ -1,5 +1,5 @@
 // What lookups change, and what they leave alone.
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { readFeedUrl } from "../../src/domain/feed-url.ts";
 import { unavailableNow } from "../../src/errors.ts";
 import { createLogger, type LogLine } from "../../src/log.ts";
@@ -289,6 +289,23 @@ test("a lookup that is ended by a shutdown stores nothing, and another process t
   await feeds.add("slow");
   await feeds.after(MINUTE);
   expect(await feeds.lookup("slow")).toMatchObject({ checked_at: null, failures: 0 });
+});
+
+test("a server that is stopped waits for no host that does not respond", async () => {
+  // Nothing else ends the fetch.
+  const timeout = spyOn(AbortSignal, "timeout").mockImplementation(() => new AbortController().signal);
+  feeds.serve("slow", () => {
+    void feeds.worker.stop();
+    return new Promise<Response>(() => {});
+  });
+  await feeds.add("slow");
+  let isOver = false;
+  const lookups = feeds.after(MINUTE).finally(() => {
+    isOver = true;
+  });
+  await until(() => isOver).finally(() => timeout.mockRestore());
+  await lookups;
+  expect(feeds.fetched).toHaveLength(1);
 });
 
 test("a lookup that is ended before all users have what it found is done again by another process", async () => {
