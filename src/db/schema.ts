@@ -340,6 +340,8 @@ export interface PlayTable extends ActorColumns {
   total: number | null;
   /** The user's clock when it arrived. */
   arrived_at: number;
+  /** When it ended by its client's clock, if that time had not come by ours. */
+  ended_ahead: number | null;
 }
 
 /** A change of a subscription (P10). */

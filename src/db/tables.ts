@@ -241,7 +241,7 @@ export const tables = {
     key: ["user_id", "begun_at", "id"],
     columns: {
       ...value("user_id", "id", "episode", "client", "begun_at", "ended_at", "started", "position", "total"),
-      arrived_at: "value",
+      ...value("arrived_at", "ended_ahead"),
       ...actor,
     },
   },

@@ -51,6 +51,8 @@ export interface Arrival {
   toldUntil: Millis | null;
   /** Until when the client knew all actions when it did those that it sends, on the user's clock; 0 if that is not known. */
   knewUntil: Millis;
+  /** The client's own time of what it last reported of the episode, before another client did, if that was ahead of ours. */
+  reportedUntil?: Millis | undefined;
   /** Whether the client, which has asked for everything, uploads each episode that it has as played, as of now. */
   sendsAll?: boolean;
   /** Whether a play at position 0 says that the episode is not played; of others it is a mark as played. */
@@ -138,13 +140,14 @@ function isFinishedAgain(before: StoredAction, { sent_at, position, total }: Sen
   return now - told <= SYNC && actedAt(sent_at, now) >= actedAt(told, now);
 }
 
-/**
- * Whether it says nothing new of what is stored: the client, whose clock is ahead, has sent later ones since, or it was
- * told that.
- */
+/** Whether a client, whose clock is ahead, has sent it before, and its own later actions since or others theirs. */
+const isAheadAgain = (before: StoredAction, { sent_at }: Sent, arrival: Arrival) =>
+  sent_at > arrival.now &&
+  (wasUploaded(before, arrival) ? sent_at < before.sent_at : sent_at <= (arrival.reportedUntil ?? -1));
+
+/** Whether it says nothing new of what is stored: the client has sent it before, or was told it. */
 export const isSentAgain = (before: StoredAction, action: Sent, arrival: Arrival) =>
-  (wasUploaded(before, arrival) && action.sent_at > arrival.now && action.sent_at < before.sent_at) ||
-  isFinishedAgain(before, action, arrival);
+  isAheadAgain(before, action, arrival) || isFinishedAgain(before, action, arrival);
 
 const DAY = 24 * 60 * 60_000;
 const MONTH = 30 * DAY;

@@ -18,10 +18,12 @@ export interface Play {
   started: number | null;
   position: number | null;
   total: number | null;
+  /** When it ended by the client's clock, if that time had not come by ours. */
+  ended_ahead: Millis | null;
 }
 
 /** What an app says of one play. */
-export interface PlayReport extends Pick<Play, "episode" | "client" | "position" | "total"> {
+export interface PlayReport extends Pick<Play, "episode" | "client" | "position" | "total" | "ended_ahead"> {
   /** In seconds; 0 if the app doesn't say it. */
   started: number;
   /** When it ended. */
@@ -67,7 +69,8 @@ export function playsIn(
         ? { ...before, ended_at: before.acted_at, sent_at: isOwn ? before.sent_at : undefined }
         : null;
       const isMarked = episode.actions.some(({ kind }) => kind === "played");
-      const report = { episode: episode.id, client, at, started: started ?? 0, position, total };
+      const ended_ahead = sent_at > now ? sent_at : null;
+      const report = { episode: episode.id, client, at, started: started ?? 0, position, total, ended_ahead };
       return { ...report, saysStart, repeatsStart, latest, isMarked, isNew, ended_at: at, sent_at };
     })
     .filter(({ at }) => at >= oldest)
@@ -198,25 +201,30 @@ export const MOST_AT_ONCE = 16;
 /**
  * Finds what is to be kept of a report.
  * @param own the client's plays of the episode: all that began when the report was made, and the latest before them
- * @returns the play that it makes longer, a new one, or null if it was reported before or is one of too many
+ * @returns the play that it changes, a new one, or null if it was reported before or is one of too many
  */
 export function keepPlay(own: readonly Play[], report: PlayReport, nextId: () => number): Play | null {
   const { episode, client, at, position, total } = report;
   const earlier = own.filter(({ begun_at }) => begun_at <= at);
-  if (earlier.some((one) => isKnown(one, report))) return null;
-  if (earlier.filter(({ begun_at }) => begun_at === at).length >= MOST_AT_ONCE) return null;
   const before = earlier.reduce<Play | undefined>(
     (latest, one) => (latest && latest.begun_at > one.begun_at ? latest : one),
     undefined,
   );
-  if (!repeats(report, before) && earlier.some((one) => isTooSoon(one, report))) return null;
-  if (before && follows(report, before)) return { ...before, ended_at: at, position, total: total ?? before.total };
+  const ended_ahead = Math.max(report.ended_ahead ?? 0, before?.ended_ahead ?? 0) || null;
+  const isTold = (one: Play) => isKnown(one, report) || (!repeats(report, before) && isTooSoon(one, report));
+  const areMany = earlier.filter(({ begun_at }) => begun_at === at).length >= MOST_AT_ONCE;
+  if (before && (areMany || earlier.some(isTold))) {
+    return ended_ahead === before.ended_ahead ? null : { ...before, ended_ahead };
+  }
+  if (before && follows(report, before)) {
+    return { ...before, ended_at: at, position, total: total ?? before.total, ended_ahead };
+  }
   const started = startOf(report, before);
   const alone = Math.max(EARLIEST, at - ((position ?? 0) - (started ?? 0)) * 1000);
   // What is played at more than its speed takes less time than it is long. It begins later than the other ends, so that
   // what is reported again finds its own play.
   const begun_at = before ? Math.max(alone, Math.min(before.ended_at + 1, at)) : alone;
-  return { id: nextId(), episode, client, begun_at, ended_at: at, started, position, total };
+  return { id: nextId(), episode, client, begun_at, ended_at: at, started, position, total, ended_ahead };
 }
 
 /** Seconds at the end of an episode that count as finished, at most a twentieth of it: apps stop before the credits end. */

@@ -8,7 +8,7 @@ import { columnOf, numbersOf, saveRows } from "./rows.ts";
 export const findPlays = bulkStatement(
   (_, p: Owner, rows: { episode: number; client: number; at: number }[]) =>
     sql<Omit<PlayTable, "user_id">>`select plays.id, plays.episode, plays.client, plays.begun_at, plays.ended_at,
-        plays.started, plays.position, plays.total, plays.arrived_at,
+        plays.started, plays.position, plays.total, plays.arrived_at, plays.ended_ahead,
         plays.actor_kind, plays.actor_id, plays.actor_label, plays.actor_device
       from (values ${numbersOf(rows, ["episode", "client", "at"])}) as wanted
       cross join plays
@@ -28,16 +28,21 @@ type Extension = {
   ended_at: number;
   position: number | null;
   total: number | null;
+  ended_ahead: number | null;
 };
+
+const EXTENSION = [
+  ...(["episode", "client", "from", "from_position"] as const),
+  ...(["ended_at", "position", "total", "ended_ahead"] as const),
+];
 
 /** Makes plays longer that are the latest of their client and episode. @returns the episodes of those that were found */
 export const extendPlays = bulkStatement(
   (_, p: Owner, rows: Extension[]) =>
     sql<{ episode: number }>`update plays set ended_at = wanted.column5, position = wanted.column6,
-        total = coalesce(wanted.column7, plays.total)
-      from (
-        values ${numbersOf(rows, ["episode", "client", "from", "from_position", "ended_at", "position", "total"])}
-      ) as wanted
+        total = coalesce(wanted.column7, plays.total),
+        ended_ahead = coalesce(wanted.column8, plays.ended_ahead)
+      from (values ${numbersOf(rows, EXTENSION)}) as wanted
       where plays.user_id in (${p.user_id}) and plays.episode = wanted.column1 and plays.client = wanted.column2
         and plays.ended_at = wanted.column3 and plays.position = wanted.column4
         and not exists (select 1 from plays as later where later.user_id in (${p.user_id})

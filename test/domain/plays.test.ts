@@ -12,6 +12,7 @@ const report = (at: number, started: number, position: number | null, more: Part
   started,
   position,
   total: 3600,
+  ended_ahead: null,
   saysStart: true,
   repeatsStart: true,
   latest: null,

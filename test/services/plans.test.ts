@@ -314,6 +314,7 @@ const extension = (n: number) => ({
   ended_at: n + 60,
   position: 120,
   total: null,
+  ended_ahead: null,
 });
 
 const STATEMENTS: [what: string, column: string, run: Run][] = [

@@ -26,6 +26,7 @@ import { numberUsers } from "./0021_numbered_users.ts";
 import { addEpisodeMoves } from "./0022_episode_moves.ts";
 import { indexRetiredGuids } from "./0023_retired_guids.ts";
 import { indexLeftFeeds } from "./0024_left_feeds.ts";
+import { addEndsAhead } from "./0025_ends_ahead.ts";
 import type { Dialect } from "./dialect.ts";
 
 const MIGRATIONS: Record<string, (dialect: Dialect) => Migration> = {
@@ -53,6 +54,7 @@ const MIGRATIONS: Record<string, (dialect: Dialect) => Migration> = {
   "0022_episode_moves": addEpisodeMoves,
   "0023_retired_guids": indexRetiredGuids,
   "0024_left_feeds": indexLeftFeeds,
+  "0025_ends_ahead": () => addEndsAhead,
 };
 
 /** The schema version of this program: its last migration. */

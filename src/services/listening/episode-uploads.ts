@@ -16,7 +16,7 @@ import { hashMeant, type MeantFeeds } from "../devices/meant-feeds.ts";
 import type { UserTx } from "../transact.ts";
 import { transactAfterMoves } from "./episode-mover.ts";
 import { findEpisodes, saveEpisodeSet } from "./episode-set.ts";
-import { keepPlays } from "./plays.ts";
+import { findEndsAhead, keepPlays } from "./plays.ts";
 
 /** Actions in one transaction. PinePods sends all of its actions at once. */
 export const BATCH = 128;
@@ -92,16 +92,37 @@ export async function addActions(
   set = new EpisodeSet([], user.nextEpisode),
 ) {
   const named = await loadNamed(user, meant, sent, set);
-  // An app drops what it has of a URL that the subscription left, so it is sent its own actions on that too.
-  const arrived = named.map(({ action, podcast, isLeft }) =>
-    set.add(podcast, action, isLeft ? { ...arrival, client: null } : arrival),
-  );
+  const reportedUntil = await findReported(user, named, set, arrival);
+  const arrived = named.map((one) => {
+    const { action, podcast, isLeft } = one;
+    // An app drops what it has of a URL that the subscription left, so it is sent its own actions on that too.
+    const client = isLeft ? null : arrival.client;
+    return set.add(podcast, action, { ...arrival, client, reportedUntil: reportedUntil.get(action) });
+  });
   // A later action may have shown that two episodes are one.
   const present = arrived.map((one) => {
     const episode = set.present(one.episode);
     return { ...one, episode, isNew: one.isNew && episode === one.episode };
   });
   return { set, arrived: present };
+}
+
+/** Finds what a client, whose clock is ahead, may have sent before: another one has played the episode since. */
+async function findReported(
+  user: UserTx,
+  named: Awaited<ReturnType<typeof loadNamed<EpisodeAction>>>,
+  set: EpisodeSet,
+  arrival: Arrival,
+): Promise<Map<EpisodeAction, number | undefined>> {
+  const asked = named.flatMap(({ action, podcast, isLeft }) => {
+    const { kind, sent_at, guid, episode_url } = action;
+    if (isLeft || kind !== "play" || sent_at <= arrival.now) return [];
+    const episode = set.recognize(podcast.podcast, guid, episode_url);
+    const before = episode?.actions.find((one) => one.kind === kind);
+    return episode && before && before.client !== arrival.client ? { action, episode: episode.id } : [];
+  });
+  const ends = await findEndsAhead(user, arrival, columnOf(asked, "episode"));
+  return new Map(asked.map(({ action, episode }) => [action, ends.get(episode)]));
 }
 
 /** What says which episode is meant. */

@@ -23,7 +23,7 @@ import { BEGIN, episodeName, type NamedEpisode } from "./listening.ts";
 export type PlayPosition = Pick<Play, "begun_at" | "id">;
 
 /** A play with its episode. */
-export interface PlayEntry extends NamedEpisode, Omit<Play, "client"> {
+export interface PlayEntry extends NamedEpisode, Omit<Play, "client" | "ended_ahead"> {
   by: ChangedBy;
 }
 

@@ -5,6 +5,7 @@ import { NO_HABITS } from "../../domain/habits.ts";
 import { goesOn, keepPlay, MOST_AT_ONCE, mayMeet, type Play, type PlayReport, playsIn } from "../../domain/plays.ts";
 import { findFirstPlay, findLastPlay, findPlay } from "../../store/listening-hours.ts";
 import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../../store/plays.ts";
+import { rowsOf } from "../../store/rows.ts";
 import { streamUserIds } from "../accounts/users.ts";
 import { writeActor } from "../actor.ts";
 import type { Context } from "../context.ts";
@@ -46,9 +47,9 @@ async function extend({ tx, user_id }: UserTx, reports: Asking[]): Promise<Askin
   for (const { episode } of reports) times.set(episode, (times.get(episode) ?? 0) + 1);
   const rows = going
     .filter(({ episode }) => times.get(episode) === 1)
-    .map(({ episode, client, at, position, total, latest }) => {
+    .map(({ episode, client, at, position, total, ended_ahead, latest }) => {
       const [from, from_position] = [latest?.ended_at ?? 0, latest?.position ?? null];
-      return { episode, client, from, from_position, ended_at: at, position, total };
+      return { episode, client, from, from_position, ended_at: at, position, total, ended_ahead };
     });
   const extended = new Set((await extendPlays(tx, { user_id }, rows)).map(({ episode }) => episode));
   return reports.filter(({ episode }) => !extended.has(episode));
@@ -98,10 +99,33 @@ async function saveReports(user: UserTx, all: Asking[]): Promise<void> {
   await savePlays(tx, { user_id }, [...changed.values()]);
 }
 
+/** A play as it was kept elsewhere. */
+type CopiedPlay = Omit<Play, "id" | "ended_ahead">;
+
+/**
+ * The latest times of plays that a client, whose clock is ahead, reported before an upload. Another one has played these
+ * episodes since.
+ * @returns by episode
+ */
+export async function findEndsAhead(
+  { tx, user_id }: UserTx,
+  { client, now, clock }: Pick<Arrival, "client" | "now" | "clock">,
+  episodes: number[],
+): Promise<Map<number, number>> {
+  const asked = client === null ? [] : rowsOf("episode", episodes).map((one) => ({ ...one, client, at: now }));
+  const rows = asked.length > 0 ? await findPlays(tx, { user_id }, asked) : [];
+  const ends = new Map<number, number>();
+  for (const { episode, ended_ahead, arrived_at } of rows) {
+    if (ended_ahead === null || arrived_at > clock) continue;
+    ends.set(episode, Math.max(ended_ahead, ends.get(episode) ?? ended_ahead));
+  }
+  return ends;
+}
+
 /** Of plays that a client has as they were kept elsewhere, finds those that are not here, and not too many. */
-export async function findNewPlays<Copied extends Omit<Play, "id">>(user: UserTx, plays: Copied[]): Promise<Copied[]> {
+export async function findNewPlays<Copied extends CopiedPlay>(user: UserTx, plays: Copied[]): Promise<Copied[]> {
   const times = plays.map(({ episode, client, begun_at }) => ({ episode, client, at: begun_at }));
-  const known = new Map<number, Omit<Play, "id">[]>(await readPlays(user, times));
+  const known = new Map<number, CopiedPlay[]>(await readPlays(user, times));
   return plays.filter((play) => {
     const own = known.get(play.episode) ?? [];
     const begun = own.filter(({ begun_at }) => begun_at === play.begun_at);
@@ -112,8 +136,9 @@ export async function findNewPlays<Copied extends Omit<Play, "id">>(user: UserTx
 }
 
 /** Keeps plays as they are. */
-export async function copyPlays({ tx, user_id, actor, clock, nextPlay }: UserTx, plays: Omit<Play, "id">[]) {
-  const rows = plays.map((play) => ({ ...play, id: nextPlay(), arrived_at: clock(), ...writeActor(actor) }));
+export async function copyPlays({ tx, user_id, actor, clock, nextPlay }: UserTx, plays: CopiedPlay[]) {
+  const added = { arrived_at: clock(), ended_ahead: null, ...writeActor(actor) };
+  const rows = plays.map((play) => ({ ...play, id: nextPlay(), ...added }));
   await savePlays(tx, { user_id }, rows);
 }
 

@@ -57,6 +57,12 @@ async function listened({ episode }: { episode?: number } = {}, actor = ann): Pr
 const rowsOf = async (actor = ann) =>
   (await listened({}, actor)).map(({ started, position, ended_at, by }) => [by.device, started, position, ended_at]);
 
+/** Where the only episode is. */
+async function placeOfOne(): Promise<number | null> {
+  const [first] = await listened();
+  return (await readEpisode(podkeep.app, ann, first?.episode ?? 0)).position;
+}
+
 async function subscribe(feed_url: string): Promise<string> {
   const [added] = await addSubscriptions(podkeep.app, ann, [{ feed: validFeed(feed_url), guid: null }]);
   return added?.guid ?? "";
@@ -172,6 +178,44 @@ test("what a laptop whose clock is ahead uploads again is kept once, though anot
     ["phone", 1800, 1900, end + MINUTE],
     ["laptop", 0, 1800, end],
   ]);
+});
+
+test("what a phone whose clock is ahead uploads again moves no position back that a laptop has set since", async () => {
+  const end = now();
+  const sent = [
+    play(600, { sent_at: end + 60 * MINUTE }),
+    play(2000, { started: 1600, sent_at: end + 61 * MINUTE }),
+    play(1700, { started: 1650, sent_at: end + 62 * MINUTE }),
+  ];
+  await upload("phone", sent);
+  podkeep.clock.advance(10 * MINUTE);
+  await upload("laptop", [play(2300, { started: 1700, sent_at: podkeep.clock.now() })]);
+  const rows = await rowsOf();
+  for (let n = 0; n < 2; n++) {
+    podkeep.clock.advance(10 * MINUTE);
+    await upload("phone", sent);
+    expect(await placeOfOne()).toBe(2300);
+    expect(await rowsOf()).toEqual(rows);
+  }
+  await upload("phone", [play(2400, { started: 2300, sent_at: end + 63 * MINUTE })]);
+  expect(await placeOfOne()).toBe(2400);
+});
+
+test("a mark as played of a laptop whose clock is ahead is made once, and again if its user does", async () => {
+  const laptop = identifyClient({ ...ann, device: "laptop" }, appNamed("gPodder", "gpodder"));
+  const end = now();
+  const mark = (minutes: number) =>
+    uploadActions(podkeep.app, { ...ann, device: "laptop" }, laptop, [
+      play(3600, { started: 3600, sent_at: end + minutes * MINUTE }),
+    ]);
+  await mark(60);
+  podkeep.clock.advance(MINUTE);
+  await upload("phone", [play(10, { sent_at: podkeep.clock.now() })]);
+  podkeep.clock.advance(MINUTE);
+  await mark(60);
+  expect(await placeOfOne()).toBe(10);
+  await mark(61);
+  expect(await placeOfOne()).toBe(3600);
 });
 
 test("what a phone plays once its clock is no longer ahead is kept, and its position counts", async () => {
