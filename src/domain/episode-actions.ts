@@ -51,8 +51,8 @@ export interface Arrival {
   toldUntil: Millis | null;
   /** Until when the client knew all actions when it did those that it sends, on the user's clock; 0 if that is not known. */
   knewUntil: Millis;
-  /** The client's own time of what it last reported of the episode, before another client did, if that was ahead of ours. */
-  reportedUntil?: Millis | undefined;
+  /** Whether the client sends it again (findSentAgain). */
+  isAgain?: boolean;
   /** Whether the client, which has asked for everything, uploads each episode that it has as played, as of now. */
   sendsAll?: boolean;
   /** Whether a play at position 0 says that the episode is not played; of others it is a mark as played. */
@@ -140,14 +140,39 @@ function isFinishedAgain(before: StoredAction, { sent_at, position, total }: Sen
   return now - told <= SYNC && actedAt(sent_at, now) >= actedAt(told, now);
 }
 
-/** Whether a client, whose clock is ahead, has sent it before, and its own later actions since or others theirs. */
-const isAheadAgain = (before: StoredAction, { sent_at }: Sent, arrival: Arrival) =>
-  sent_at > arrival.now &&
-  (wasUploaded(before, arrival) ? sent_at < before.sent_at : sent_at <= (arrival.reportedUntil ?? -1));
-
-/** Whether it says nothing new of what is stored: the client has sent it before, or was told it. */
+/**
+ * Whether it says nothing new of what is stored: the client, whose clock is ahead, has sent it or later ones before, or it
+ * was told that.
+ */
 export const isSentAgain = (before: StoredAction, action: Sent, arrival: Arrival) =>
-  isAheadAgain(before, action, arrival) || isFinishedAgain(before, action, arrival);
+  arrival.isAgain === true ||
+  (wasUploaded(before, arrival) && action.sent_at > arrival.now && action.sent_at < before.sent_at) ||
+  isFinishedAgain(before, action, arrival);
+
+/** Whether it is the client's own, and of a time that had not come by our clock. */
+export const isOwnAhead = (before: StoredAction, arrival: Arrival) =>
+  wasUploaded(before, arrival) && before.acted_at < actedAt(before.sent_at, before.sent_at);
+
+/**
+ * Finds the plays that a client sends again: it had no response, and its clock was ahead, so that their times may be read
+ * as later ones now. If that clock is right by now, what it plays then may be earlier than what it sent.
+ * @param sent in the client's order @param ends by episode, when the last play ended that it sent before, by its clock
+ */
+export function findSentAgain<Action extends Pick<Sent, "sent_at">>(
+  sent: readonly { action: Action; episode: number }[],
+  ends: ReadonlyMap<number, Millis>,
+  now: Millis,
+): Set<Action> {
+  const again = new Set<Action>();
+  const met = new Set<number>();
+  for (const { action, episode } of sent.toReversed()) {
+    const end = ends.get(episode);
+    if (end === undefined || action.sent_at > end) continue;
+    if (action.sent_at === end) met.add(episode);
+    if (action.sent_at > now || met.has(episode)) again.add(action);
+  }
+  return again;
+}
 
 const DAY = 24 * 60 * 60_000;
 const MONTH = 30 * DAY;

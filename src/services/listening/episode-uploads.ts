@@ -1,7 +1,13 @@
 // Uploads of episode actions: which episodes they name, and what they change.
 
 import { fillUp } from "../../db/statement.ts";
-import { type Arrival, type EpisodeAction, understandAction } from "../../domain/episode-actions.ts";
+import {
+  type Arrival,
+  type EpisodeAction,
+  findSentAgain,
+  isOwnAhead,
+  understandAction,
+} from "../../domain/episode-actions.ts";
 import { EpisodeSet, isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../../domain/episode-set.ts";
 import { asksForAll, endOf, givenToUnknown, playsKnownUntil } from "../../domain/sync-window.ts";
 import { findPodcastsByUrl, findPodcastsOfAllByUrl } from "../../store/episodes.ts";
@@ -92,12 +98,11 @@ export async function addActions(
   set = new EpisodeSet([], user.nextEpisode),
 ) {
   const named = await loadNamed(user, meant, sent, set);
-  const reportedUntil = await findReported(user, named, set, arrival);
-  const arrived = named.map((one) => {
-    const { action, podcast, isLeft } = one;
+  const again = await findAgain(user, named, set, arrival);
+  const arrived = named.map(({ action, podcast, isLeft }) => {
     // An app drops what it has of a URL that the subscription left, so it is sent its own actions on that too.
     const client = isLeft ? null : arrival.client;
-    return set.add(podcast, action, { ...arrival, client, reportedUntil: reportedUntil.get(action) });
+    return set.add(podcast, action, { ...arrival, client, isAgain: again.has(action) });
   });
   // A later action may have shown that two episodes are one.
   const present = arrived.map((one) => {
@@ -107,22 +112,23 @@ export async function addActions(
   return { set, arrived: present };
 }
 
-/** Finds what a client, whose clock is ahead, may have sent before: another one has played the episode since. */
-async function findReported(
+/** Finds the plays that a client whose clock was ahead sends again, by what is stored of its own ones. */
+async function findAgain(
   user: UserTx,
   named: Awaited<ReturnType<typeof loadNamed<EpisodeAction>>>,
   set: EpisodeSet,
   arrival: Arrival,
-): Promise<Map<EpisodeAction, number | undefined>> {
-  const asked = named.flatMap(({ action, podcast, isLeft }) => {
-    const { kind, sent_at, guid, episode_url } = action;
-    if (isLeft || kind !== "play" || sent_at <= arrival.now) return [];
-    const episode = set.recognize(podcast.podcast, guid, episode_url);
-    const before = episode?.actions.find((one) => one.kind === kind);
-    return episode && before && before.client !== arrival.client ? { action, episode: episode.id } : [];
+): Promise<Set<EpisodeAction>> {
+  const plays = named.flatMap(({ action, podcast, isLeft }) => {
+    if (isLeft || action.kind !== "play") return [];
+    const episode = set.recognize(podcast.podcast, action.guid, action.episode_url);
+    const before = episode?.actions.find(({ kind }) => kind === "play");
+    return episode && before ? { action, episode: episode.id, before } : [];
   });
-  const ends = await findEndsAhead(user, arrival, columnOf(asked, "episode"));
-  return new Map(asked.map(({ action, episode }) => [action, ends.get(episode)]));
+  const isOthers = ({ before }: (typeof plays)[number]) => before.client !== arrival.client;
+  const ends = await findEndsAhead(user, arrival, columnOf(plays.filter(isOthers), "episode"));
+  for (const { episode, before } of plays) if (isOwnAhead(before, arrival)) ends.set(episode, before.sent_at);
+  return findSentAgain(plays, ends, arrival.now);
 }
 
 /** What says which episode is meant. */

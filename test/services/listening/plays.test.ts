@@ -218,6 +218,44 @@ test("a mark as played of a laptop whose clock is ahead is made once, and again 
   expect(await placeOfOne()).toBe(3600);
 });
 
+test("whatever a phone whose clock is ahead and a laptop send again, the last one that played decides the position", async () => {
+  const stretch = fc.record({ started: fc.nat(3000), seconds: fc.integer({ min: 1, max: 500 }) });
+  const uploading = fc.record({
+    device: fc.constantFrom("phone", "laptop"),
+    minutes: fc.integer({ min: 1, max: 90 }),
+    stretches: fc.array(stretch, { minLength: 1, maxLength: 3 }),
+    again: fc.subarray(["phone", "laptop"]),
+  });
+  const uploads = fc.array(uploading, { minLength: 1, maxLength: 12 });
+  // In minutes, and how many uploads that lasts.
+  const ahead = fc.record({ minutes: fc.integer({ min: 1, max: 600 }), until: fc.nat(12) });
+  await fc.assert(
+    fc.asyncProperty(uploads, ahead, async (steps, { minutes: difference, until }) => {
+      ann = actAsUser((await podkeep.user()).id);
+      now();
+      const sent = new Map<string, EpisodeAction[]>();
+      for (const [n, { device, minutes, stretches, again }] of steps.entries()) {
+        podkeep.clock.advance(minutes * MINUTE);
+        const plays = stretches.map(({ started, seconds }) => {
+          podkeep.clock.advance(seconds * 1000);
+          const sent_at = podkeep.clock.now() + (device === "phone" && n < until ? difference * MINUTE : 0);
+          return play(started + seconds, { started, sent_at });
+        });
+        sent.set(device, plays);
+        await upload(device, plays);
+        const rows = await rowsOf();
+        for (const one of again) {
+          podkeep.clock.advance(MINUTE);
+          await upload(one, sent.get(one) ?? []);
+          expect(await rowsOf()).toEqual(rows);
+          expect(await placeOfOne()).toBe(plays.at(-1)?.position ?? null);
+        }
+      }
+    }),
+    { numRuns: Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 4) },
+  );
+});
+
 test("what a phone plays once its clock is no longer ahead is kept, and its position counts", async () => {
   const end = now();
   await upload("phone", [play(600, { sent_at: end + 60 * MINUTE })]);
