@@ -108,8 +108,11 @@ reason() { # NAME OUTPUT
 }
 
 next() {
-  for unit in /etc/systemd/system/podkeep.service \
-    "${XDG_CONFIG_HOME:-${HOME:-}/.config}/systemd/user/podkeep.service"; do
+  case "${XDG_CONFIG_HOME:-}" in
+    /*) config=$XDG_CONFIG_HOME ;;
+    *) config=${HOME:-}/.config ;;
+  esac
+  for unit in /etc/systemd/system/podkeep.service "$config/systemd/user/podkeep.service"; do
     grep -qs "^ExecStart=\"*$bin/podkeep\"* serve" "$unit" || continue
     case "$unit" in
       */systemd/user/*) echo "Next: $bin/podkeep service install --user, so that the service is of this version" ;;

@@ -1,6 +1,6 @@
 // The systemd service: its files, and the commands for it.
 import { join } from "node:path";
-import { findHome } from "./home.ts";
+import { findBase } from "./home.ts";
 
 export const UNIT = "podkeep.service";
 
@@ -27,7 +27,7 @@ export const SYSTEM_PLACE: Place = {
 
 /** For the account that runs the command. */
 export function ownPlace(): Place {
-  const folder = process.env["XDG_CONFIG_HOME"] || join(findHome(process.env["HOME"]), ".config");
+  const folder = findBase(process.env["XDG_CONFIG_HOME"], process.env["HOME"], ".config");
   return {
     isOwn: true,
     unit: join(folder, "systemd/user", UNIT),

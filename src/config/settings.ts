@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError, messageOf, reasonOf } from "../errors.ts";
-import { findHome } from "./home.ts";
+import { findBase } from "./home.ts";
 import { canMeet } from "./local-url.ts";
 import type { Location } from "./location.ts";
 import {
@@ -139,5 +139,5 @@ export const variableNames = settingNames.flatMap(ownVariables);
 
 function defaultDataDir(env: Environment): string {
   if (env["STATE_DIRECTORY"]) return env["STATE_DIRECTORY"].split(":")[0] ?? "";
-  return join(env["XDG_DATA_HOME"] || join(findHome(env["HOME"]), ".local", "share"), "podkeep");
+  return join(findBase(env["XDG_DATA_HOME"], env["HOME"], ".local/share"), "podkeep");
 }

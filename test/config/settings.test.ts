@@ -75,6 +75,11 @@ describe("the data directory is", () => {
     ],
     ["else in XDG_DATA_HOME", { XDG_DATA_HOME: "/x", HOME: "/h" }, "/x/podkeep"],
     ["else in the home directory", { HOME: "/h" }, "/h/.local/share/podkeep"],
+    [
+      "there too if XDG_DATA_HOME is relative, which its specification has programs ignore",
+      { XDG_DATA_HOME: "data", HOME: "/h" },
+      "/h/.local/share/podkeep",
+    ],
   ];
   for (const [name, env, expected] of cases) {
     test(name, () => {

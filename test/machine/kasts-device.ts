@@ -1,13 +1,13 @@
 // The real Kasts of Debian trixie on a device of a user: its own sync, without windows.
 import { Database } from "bun:sqlite";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { findBase } from "../../src/config/home.ts";
 import { must, scratchPath } from "./debian.ts";
 
 /** Without SQLite or VLC it hangs or aborts; without libvlc-bin it loads all of VLC's plugins at each start. */
 const PACKAGES = "kasts,dbus,libqt6sql6-sqlite,vlc-plugin-base,libvlc-bin";
-const CACHE = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "podkeep-tests");
+const CACHE = join(findBase(process.env["XDG_CACHE_HOME"], process.env["HOME"], ".cache"), "podkeep-tests");
 
 /** The root of a trixie with Kasts; made once for a machine, which takes a minute or two and 0.8 GB. */
 export function kastsRoot(): string {

@@ -63,8 +63,9 @@ const environment = () => ({
   HOME: join(folder, "home"),
 });
 
-function install() {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(["sh", SCRIPT], { env: environment() });
+function install(variables: Record<string, string> = {}) {
+  const env = { ...environment(), ...variables };
+  const { exitCode, stdout, stderr } = Bun.spawnSync(["sh", SCRIPT], { env });
   return { exitCode, said: `${stdout}${stderr}` };
 }
 
@@ -112,7 +113,11 @@ test("at an upgrade it says how the service gets the new version, otherwise how 
   const units = join(folder, "home/.config/systemd/user");
   mkdirSync(units, { recursive: true });
   writeFileSync(join(units, "podkeep.service"), `[Service]\nExecStart="${bin}/podkeep" serve\n`);
-  expect(install().said).toContain(`Next: ${bin}/podkeep service install --user, so that`);
+  const upgrade = `Next: ${bin}/podkeep service install --user, so that`;
+  expect(install().said).toContain(upgrade);
+  expect(install({ HOME: folder, XDG_CONFIG_HOME: join(folder, "home/.config") }).said).toContain(upgrade);
+  // A relative one is to be ignored.
+  expect(install({ XDG_CONFIG_HOME: "config" }).said).toContain(upgrade);
   writeFileSync(join(units, "podkeep.service"), '[Service]\nExecStart="/opt/podkeep" serve\n');
   expect(install().said).toContain("podkeep service install --user to have");
 });

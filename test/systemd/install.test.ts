@@ -37,6 +37,13 @@ test("a first installation that fails is undone, so that systemd doesn't try aga
   expect([existsSync(settings), existsSync(unit())]).toEqual([false, false]);
 });
 
+test("a relative XDG_CONFIG_HOME is ignored, as systemd does, which would not find the service in it", () => {
+  delete process.env["XDG_CONFIG_HOME"];
+  const usual = ownPlace();
+  process.env["XDG_CONFIG_HOME"] = "config";
+  expect(ownPlace()).toEqual(usual);
+});
+
 test("a first installation that fails leaves settings as they were before it", () => {
   writeFileSync(settings, "PODKEEP_PORT=2\n");
   const steps: Step[] = [...writes(), { run: ["false"] }];
