@@ -64,6 +64,13 @@ export function listOf(prober: Prober, request: Prober["request"]) {
   const ours = async (...query: Parameters<typeof changes>) =>
     (await changes(...query)).filter(({ feed_url }) => prober.isOurs(feed_url));
 
+  /** This check's feeds that are subscribed, each with the guid that it has now. */
+  async function subscribed() {
+    const all = (await ours()).filter(({ is_subscribed, deleted }) => is_subscribed && deleted === undefined);
+    const now = all.map((one) => ({ feed_url: one.feed_url, guid: presentGuid(one) }));
+    return now.filter((one, index) => now.findIndex((other) => Bun.deepEquals(one, other)) === index);
+  }
+
   return {
     page,
     resolve,
@@ -77,12 +84,9 @@ export function listOf(prober: Prober, request: Prober["request"]) {
       );
     },
     ours,
-    /** This check's feeds that are subscribed, each with the guid that it has now. */
-    async subscribed() {
-      const all = (await ours()).filter(({ is_subscribed, deleted }) => is_subscribed && deleted === undefined);
-      const now = all.map((one) => ({ feed_url: one.feed_url, guid: presentGuid(one) }));
-      return now.filter((one, index) => now.findIndex((other) => Bun.deepEquals(one, other)) === index);
-    },
+    subscribed,
+    /** What is subscribed under one feed URL of this check. */
+    subscribedTo: async (feed_url: string) => (await subscribed()).filter((one) => one.feed_url === feed_url),
   };
 }
 
