@@ -8,7 +8,6 @@ import { restoreBackup } from "../../src/backups/restore.ts";
 import { readConfig } from "../../src/config/settings.ts";
 import { MIGRATION_TABLE } from "../../src/db/migrations/migrate.ts";
 import { lockDirectory } from "../../src/db/sqlite/directory-lock.ts";
-import { DomainError } from "../../src/errors.ts";
 import { findLoginFlow, startLoginFlow } from "../../src/services/accounts/login-flow.ts";
 import { setPassword } from "../../src/services/accounts/passwords.ts";
 import { createSession, listSessions, readSession } from "../../src/services/accounts/sessions.ts";
@@ -29,8 +28,7 @@ import type { Item } from "../model/answers.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { UNLIMITED } from "../support/attempts.ts";
 import { basicAuth } from "../support/basic-auth.ts";
-import { beforeWrites } from "../support/before-writes.ts";
-import { addFeeds } from "../support/feeds.ts";
+import { addMuch, deletePart } from "../support/deletion-parts.ts";
 import { rejectionOf, settle } from "../support/rejection.ts";
 import { backupsOf, change, mode } from "./backups.ts";
 
@@ -607,31 +605,17 @@ describe("restoring a backup", () => {
   });
 
   test("a user whose deletion was cut off since comes back without access, as one who was deleted", async () => {
-    await addFeeds(
-      podkeep.app,
-      ann.id,
-      Array.from({ length: 1000 }, (_, n) => `https://many.example/${n}`),
-    );
+    await addMuch(podkeep.app, ann.id);
     const { file } = await backup();
-    const context = beforeWrites(podkeep.app, (write) => {
-      if (write === 2) throw new DomainError("unavailable", "cut off");
-    });
-    expect(await settle(deleteUser(context, "ann"))).toThrow("cut off");
+    expect(await deletePart(podkeep.app, "ann")).toBe("cut off");
     expect(await restore(file)).toMatchObject({ compared: true, returned: ["ann"] });
     expect((await ann.request("GET", "/subscriptions")).status).toBe(401);
   });
 
   test("a user whose deletion was cut off before the backup is not in what is restored", async () => {
     await podkeep.user("bob");
-    await addFeeds(
-      podkeep.app,
-      ann.id,
-      Array.from({ length: 1000 }, (_, n) => `https://many.example/${n}`),
-    );
-    const context = beforeWrites(podkeep.app, (write) => {
-      if (write === 2) throw new DomainError("unavailable", "cut off");
-    });
-    expect(await settle(deleteUser(context, "ann"))).toThrow("cut off");
+    await addMuch(podkeep.app, ann.id);
+    expect(await deletePart(podkeep.app, "ann")).toBe("cut off");
     const { file } = await backup();
     expect(await restore(file)).toMatchObject({ compared: true, returned: [], gone: [] });
     expect((await listUsers(podkeep.app)).map(({ name }) => name)).toEqual(["bob"]);

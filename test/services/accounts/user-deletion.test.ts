@@ -1,7 +1,6 @@
 // Deleting a user who has much: others don't wait for the whole, and what is cut off is completed by a repetition.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { tables } from "../../../src/db/tables.ts";
-import { DomainError } from "../../../src/errors.ts";
 import { appNamed } from "../../../src/http/apps.ts";
 import { createLogger } from "../../../src/log.ts";
 import { connectApp, openConnectLink } from "../../../src/services/accounts/connect-links.ts";
@@ -22,9 +21,9 @@ import { listChanges } from "../../../src/services/subscriptions/change-feed.ts"
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { UNLIMITED } from "../../support/attempts.ts";
 import { beforeWrites } from "../../support/before-writes.ts";
-import { addFeeds } from "../../support/feeds.ts";
+import { addMuch, deletePart } from "../../support/deletion-parts.ts";
 import { PATIENCE } from "../../support/patience.ts";
-import { rejectionOf, settle } from "../../support/rejection.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -44,14 +43,10 @@ async function rowsOf(id: number): Promise<Record<string, number>> {
   return counts;
 }
 
-/** A user of 2,500 podcasts. */
+/** A user who has much. */
 async function createLarge(name: string) {
   const user = await podkeep.user(name);
-  await addFeeds(
-    podkeep.app,
-    user.id,
-    Array.from({ length: 2500 }, (_, n) => `https://a.example/${n}`),
-  );
+  await addMuch(podkeep.app, user.id);
   return user;
 }
 
@@ -97,18 +92,10 @@ test("no part of a user's deletion deletes more than a thousand rows of a table,
 test("a deletion of a user that is cut off anywhere is completed by the next one, and the user can't sign in until then", async () => {
   const large = await createLarge("large");
   const before = await rowsOf(large.id);
-  for (let done = 1; ; done++) {
-    const context = beforeWrites(podkeep.app, (write) => {
-      if (write === 2) throw new DomainError("unavailable", "cut off");
-    });
-    const isDeleted = await deleteUser(context, large.name).then(
-      () => true,
-      () => false,
-    );
-    if (isDeleted) break;
+  for (let parts = 1; (await deletePart(podkeep.app, large.name)) === "cut off"; parts++) {
     expect(await rowsOf(large.id)).toMatchObject({ users: 1 });
     expect((await large.request("GET", "/subscriptions")).status).toBe(401);
-    if (done === 1) expect(await rowsOf(large.id)).not.toEqual(before);
+    if (parts === 1) expect(await rowsOf(large.id)).not.toEqual(before);
   }
   expect(await rowsOf(large.id)).toEqual({});
 });
@@ -117,10 +104,7 @@ test("a deletion of a user that is cut off anywhere is completed by the next one
 async function deleteSome({ id, name }: TestUser): Promise<void> {
   const left = async () => (await rowsOf(id))["subscriptions"] ?? 0;
   const all = await left();
-  const context = beforeWrites(podkeep.app, async () => {
-    if ((await left()) < all) throw new DomainError("unavailable", "cut off");
-  });
-  expect(await settle(deleteUser(context, name))).toThrow("cut off");
+  while ((await left()) === all) expect(await deletePart(podkeep.app, name)).toBe("cut off");
 }
 
 const PASSWORD = "correct horse battery staple";
@@ -164,15 +148,8 @@ test("after a deletion that is cut off, no worker tries what the user's apps had
       `insert into episode_moves (user_id, batch, podcast, feed, target, feed_url, until, last_episode)
         values (${user.id}, 1, 1, '', 1, 'https://a.example/', 1, 1)`,
     );
-    await addFeeds(
-      server.app,
-      user.id,
-      Array.from({ length: 1000 }, (_, n) => `https://b.example/${n}`),
-    );
-    const context = beforeWrites(server.app, (write) => {
-      if (write === 2) throw new DomainError("unavailable", "cut off");
-    });
-    expect(await settle(deleteUser(context, user.name))).toThrow("cut off");
+    await addMuch(server.app, user.id);
+    expect(await deletePart(server.app, user.name)).toBe("cut off");
     await server.drain();
     expect(lines).toEqual([]);
   } finally {
