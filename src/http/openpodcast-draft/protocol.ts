@@ -4,7 +4,7 @@ import type { App } from "../../app.ts";
 import { once } from "../../once.ts";
 import { allowAnyOrigin, EXPOSED } from "../cors.ts";
 import type { HttpEnv } from "../env.ts";
-import { NO_PATH, respondToErrors } from "../errors.ts";
+import { refuseUnknown, respondToErrors } from "../errors.ts";
 import { noStore } from "../no-store.ts";
 import { createApi } from "../openapi.ts";
 import type { Shared } from "../shared.ts";
@@ -33,6 +33,6 @@ export function serveDraft(http: Hono<HttpEnv>, app: App, shared: Shared): void 
   const document = once(() => api.getOpenAPI31Document(describeDraft(shared.forwarded.basePath)));
   api.get("/openapi-draft.json", (c) => c.json(document()));
   http.route("/", api);
-  http.notFound((c) => respondToError(NO_PATH, c));
+  http.notFound((c) => respondToError(refuseUnknown(http, c), c));
   respondToErrors(http, app.log, respondToError);
 }

@@ -37,16 +37,29 @@ test("every response names the commit of the draft, errors too", async () => {
   }
 });
 
-test("errors have an error and a description, and other methods and paths are 404", async () => {
+test("errors have an error and a description, and other paths are 404", async () => {
   server = await openTestApp(DRAFT);
   for (const [method, path, status] of [
     ["GET", "/api/v1/sync", 401],
-    ["DELETE", "/api/v1/sync", 404],
+    ["DELETE", "/api/v1/sync", 405],
     ["GET", "/api/v1/nothing", 404],
     ["GET", "/auth/nothing", 404],
   ] as const) {
     const answer = await server.send(method, path);
     expect(answer).toMatchObject({ status, body: { error: expect.any(String), description: expect.any(String) } });
+  }
+});
+
+test("another method on a path of the draft is 405, and Allow names those that it has", async () => {
+  server = await openTestApp(DRAFT);
+  const allowed = new Map<string, string[]>();
+  for (const [method, path] of PATHS) {
+    allowed.set(path, [...(allowed.get(path) ?? []), ...(method === "GET" ? ["GET", "HEAD"] : [method])]);
+  }
+  for (const [path, methods] of allowed) {
+    const { status, headers, body } = await server.send("PUT", path);
+    expect([path, status, body.description]).toEqual([path, 405, "Method not allowed"]);
+    expect([path, headers.get("Allow")?.split(", ").toSorted()]).toEqual([path, methods.toSorted()]);
   }
 });
 
