@@ -5,7 +5,7 @@ import { isWritable, parseDateTime } from "../../domain/date-time.ts";
 import { type FeedUrl, readFeedUrl } from "../../domain/feed-url.ts";
 import { isNoGuid } from "../../domain/guid.ts";
 import { positive } from "../../domain/positive.ts";
-import { NO_DATE_TIME, parameter, readAs } from "../parameter.ts";
+import { NO_DATE_TIME, parameter, readAs, repeatable } from "../parameter.ts";
 
 const SYNC_ID = "4648b4d7-90bf-497c-a5e7-8383d1083d76";
 const FEED = "https://podnews.net/rss";
@@ -168,7 +168,7 @@ export const SyncQuery = z.object({
     description: "Only what changed later than this, a last_updated of the server. Default: everything",
   }),
   limit: limit.meta(limitMeta(DEFAULT_LIMITS.sync)),
-  include: parameter(
+  include: repeatable(
     z
       .union([z.string(), z.array(z.string())])
       .refine(

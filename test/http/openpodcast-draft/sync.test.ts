@@ -390,6 +390,9 @@ describe("changes", () => {
     for (const query of ["since=yesterday", "limit=0", "limit=x", "include=episodes", "include_own=maybe"]) {
       expect([query, (await phone.request("GET", `/api/v1/sync?${query}`)).status]).toEqual([query, 400]);
     }
+    const twice = await phone.request("GET", "/api/v1/sync?limit=1&limit=2");
+    expect([twice.status, twice.body.description]).toEqual([400, "limit: Given more than once"]);
+    expect((await phone.request("GET", "/api/v1/sync?include=all&include=subscriptions")).status).toBe(200);
     expect((await user.request("GET", "/api/v1/sync", undefined, { "Client-ID": "me" })).status).toBe(400);
     expect((await phone.request("GET", "/api/v1/subscriptions/1")).status).toBe(400);
   });
