@@ -35,6 +35,12 @@ export function readAction(sent: unknown, now: number): EpisodeAction | null {
   };
 }
 
+/** Which field of an element readAction() could not read, `.podcast`; empty if the element is no object. */
+export function findUnread(sent: unknown): string {
+  if (!isObject(sent)) return "";
+  return `.${["podcast", "episode"].find((field) => !readText(sent[field])?.trim()) ?? "action"}`;
+}
+
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null;
 

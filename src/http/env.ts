@@ -41,6 +41,8 @@ export interface HttpEnv {
     actor: Actor;
     /** Reads the request's credential again. It throws if that has ended. */
     checkAgain: (() => Promise<unknown>) | undefined;
+    /** Elements of the body that were left out, and why the first one was. */
+    leftOut: { count: number; reason: string } | undefined;
     /** The user's clock when the token was read. */
     clock: number;
     /** Name of the user who signed in by Basic or a session. */

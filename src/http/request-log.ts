@@ -42,6 +42,7 @@ export function createRequestLog(app: App, forwarded: Forwarded) {
     const inner = c.get("inner") ?? c;
     const error = inner.error ?? c.error;
     const actor = inner.get("actor");
+    const leftOut = inner.get("leftOut");
     const { subject } = error instanceof DomainError ? error.extras : {};
     const route = routeOf(inner);
     metrics?.served({ method, route, status, seconds: duration / 1000 });
@@ -52,7 +53,8 @@ export function createRequestLog(app: App, forwarded: Forwarded) {
       path: route === null && status === 404 ? pathWithoutSecrets(c.req.path) : undefined,
       status,
       duration_ms: Math.round(duration * 1000) / 1000,
-      reason: status < 500 ? reasonWithoutSecrets(error) : undefined,
+      left_out: leftOut?.count,
+      reason: status < 500 ? (reasonWithoutSecrets(error) ?? leftOut?.reason) : undefined,
       user: inner.get("userName") ?? subject?.name ?? (await nameOf(actor?.user_id ?? subject?.user_id, status)),
       token: actor?.id ?? subject?.token ?? undefined,
       device: actor?.device?.replace(SECRETS, "…").replace(TOO_LONG, "$1…"),

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import type { App } from "../app.ts";
 import { type EpisodeAction, isReadable, publishAction, type ToldAction } from "../domain/episode-actions.ts";
 import type { Habits } from "../domain/habits.ts";
-import { isObject, LATEST_SECOND, readAction } from "../domain/sent-actions.ts";
+import { findUnread, isObject, LATEST_SECOND, readAction } from "../domain/sent-actions.ts";
 import { textKeysFor } from "../domain/text-keys.ts";
 import { DomainError } from "../errors.ts";
 import type { Client } from "../services/devices/clients.ts";
@@ -139,6 +139,12 @@ async function elementsOf(c: Ctx, { config }: App): Promise<unknown[] | AsyncIte
   return readElements(streamBody(c, max_body, mostActionBytes(config)), most);
 }
 
+/** Notes for the request log how many elements were left out, and what could not be read of the first one. */
+function noteLeftOut(c: Ctx, unread: string): void {
+  const { count, reason } = c.get("leftOut") ?? { count: 0, reason: `${unread} can't be read` };
+  c.set("leftOut", { count: count + 1, reason });
+}
+
 /** The actions in a body. One that can't be read must not keep the others back: apps send them together, again and again. */
 async function readActionsIn(c: Ctx, app: App): Promise<EpisodeAction[]> {
   const now = app.clock.now();
@@ -148,6 +154,7 @@ async function readActionsIn(c: Ctx, app: App): Promise<EpisodeAction[]> {
     requireFew(++count, mostActions(app.config), "episode actions");
     const action = readAction(one, now);
     if (action) actions.push(action);
+    else noteLeftOut(c, `body.${count - 1}${findUnread(one)}`);
   };
   const elements = await elementsOf(c, app);
   if (Array.isArray(elements)) {

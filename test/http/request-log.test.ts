@@ -46,6 +46,38 @@ test("a request is one line: method, route, status, time, user, client's address
   ]);
 });
 
+const ACTION = { podcast: "https://a.example/feed", episode: "https://a.example/1.mp3", action: "play" };
+const SECRET_URL = `https://ann:${SECRET}@a.example/feed`;
+
+test.each<[where: string, field: string, wrong: unknown]>([
+  ["without a podcast", ".podcast", { ...ACTION, podcast: undefined, episode: SECRET_URL }],
+  ["with a podcast that is no text", ".podcast", { ...ACTION, podcast: [SECRET_URL] }],
+  ["with an empty episode", ".episode", { ...ACTION, episode: " ", podcast: SECRET_URL }],
+  ["of an unknown kind", ".action", { ...ACTION, action: SECRET }],
+  ["that is no object", "", SECRET_URL],
+])("an uploaded episode action %s is counted in its request's line, with what is wrong", async (_, field, wrong) => {
+  const body = [ACTION, wrong, null, { ...ACTION, timestamp: SECRET }];
+  const headers = basicAuth(user.name, user.token);
+  const [gpodder, nextcloud] = ["/api/2/episodes/user1.json", "/index.php/apps/gpoddersync/episode_action/create"];
+  // Spaces make an upload so long that it is read while it arrives.
+  for (const space of ["", " ".repeat(200_000)]) {
+    for (const path of [gpodder, nextcloud]) {
+      lines.length = 0;
+      const { status } = await server.send("POST", path, { headers, body: JSON.stringify(body) + space });
+      expect(status).toBe(200);
+      expect(logged()).toMatchObject([
+        { level: "info", status: 200, left_out: 2, reason: `body.1${field} can't be read` },
+      ]);
+      expect(lines.join()).not.toContain(SECRET);
+    }
+  }
+});
+
+test("an upload of episode actions that can all be read has nothing of that in its line", async () => {
+  await user.request("POST", `/api/2/episodes/${user.name}.json`, [ACTION]);
+  expect(Object.keys(logged()[0])).not.toContainAnyValues(["left_out", "reason"]);
+});
+
 test("behind a trusted proxy the address is the client's", async () => {
   await server.close();
   server = await openTestApp({ trusted_proxies: "10.0.0.1" }, { log });
@@ -243,6 +275,7 @@ test("docs/operators/install.md names every field, and no others", async () => {
     address: "192.0.2.1",
     headers: basicAuth(user.name, user.token),
   });
+  await user.request("POST", "/api/2/episodes/user1.json", [null]);
   await server.send("GET", "/nowhere");
   await server.send("GET", "/subscriptions");
   const { level, time, ...fields } = Object.assign({}, ...logged());
