@@ -9,7 +9,7 @@ import { endPageSession } from "../../services/accounts/sessions.ts";
 import { forgetDevice, renameDevice } from "../../services/devices/devices.ts";
 import type { HttpEnv } from "../env.ts";
 import { readForm } from "./form.ts";
-import { AppsPage, listPath, type OpenRow } from "./pages/apps.tsx";
+import { AppsPage, type OpenRow, renamedPath } from "./pages/apps.tsx";
 import { show } from "./render.tsx";
 import { isByPassword } from "./session.ts";
 import { texts } from "./texts.ts";
@@ -18,8 +18,8 @@ const Done = z.enum(Object.keys(texts.apps.done) as [keyof typeof texts.apps.don
 
 export function serveApps(http: Hono<HttpEnv>, app: App): void {
   http.get("/apps", (c) => {
-    const { rename, revoke, device, done } = c.req.query();
-    return showApps(c, app, { rename, revoke, device }, Done.safeParse(done).data);
+    const { rename, revoke, device, renamed, done } = c.req.query();
+    return showApps(c, app, { rename, revoke, device, renamed }, Done.safeParse(done).data);
   });
 
   // Where a refused form was, for browsers that open it again.
@@ -69,7 +69,7 @@ async function showApps(c: Context<HttpEnv>, app: App, open: OpenRow, done?: z.i
 async function orAskAgain(c: Context<HttpEnv>, app: App, open: OpenRow, rename: () => Promise<unknown>) {
   try {
     await rename();
-    return c.redirect(listPath(open), 303);
+    return c.redirect(renamedPath(open), 303);
   } catch (error) {
     if (!isRefusal(error, "invalid")) throw error;
     return showApps(c, app, { ...open, problem: `${error.message}.` });

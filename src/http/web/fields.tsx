@@ -17,11 +17,11 @@ export function UserForm({ children, ...attributes }: JSX.IntrinsicElements["for
   );
 }
 
-/** Says above a form what was wrong with it. The id is inside: Firefox describes nothing by a status. */
+/** Says above a form what was wrong with it. It is no status: the field that has the focus is described by it. */
 export const Problem = ({ children }: { children?: Child }) =>
   children ? (
-    <p class="notice danger" role="status">
-      <span id={PROBLEM}>{children}</span>
+    <p class="notice danger" id={PROBLEM}>
+      {children}
     </p>
   ) : null;
 

@@ -139,6 +139,7 @@ export const texts = {
     save: "Save",
     revoke: "Revoke",
     done: {
+      renamed: "The name is saved.",
       revoked: "The app is revoked.",
       forgotten: "The device is forgotten. It comes back if its app syncs again.",
       signedOut: "The browser is signed out.",

@@ -58,8 +58,11 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
   const text = button.textContent;
   button.addEventListener("click", async () => {
     if (!(await copy(button))) return;
+    button.ariaLive = "polite";
     button.textContent = button.dataset.done;
     setTimeout(() => {
+      // Screen readers would read it as they read what was done.
+      button.ariaLive = "off";
       button.textContent = text;
     }, 2000);
   });

@@ -5,7 +5,7 @@ import type { PageSession } from "../../../services/accounts/sessions.ts";
 import type { Device } from "../../../services/devices/devices.ts";
 import { fieldWith, Problem, Submit, UserForm, useTyped } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
-import { ActionButton, ButtonLink, Layout, Named, NeedsPassword, Notice, Time } from "../layout.tsx";
+import { ActionButton, ButtonLink, Layout, Named, NeedsPassword, NOTICE, Notice, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
 interface AppsProps {
@@ -24,6 +24,8 @@ export interface OpenRow {
   rename?: string | undefined;
   revoke?: string | undefined;
   device?: string | undefined;
+  /** What opens the row whose name was saved, which is not open. */
+  renamed?: string | undefined;
   /** The name that was refused, and why. */
   typed?: string;
   problem?: string;
@@ -34,7 +36,10 @@ const linkId = ({ rename, revoke, device }: OpenRow) =>
   rename ? `rename-${rename}` : revoke ? `revoke-${revoke}` : `device-${device}`;
 
 /** The list, in which the cursor is at the link that opens a row. */
-export const listPath = (open: OpenRow) => `/apps#${linkId(open)}`;
+const listPath = (open: OpenRow) => `/apps#${linkId(open)}`;
+
+/** The same, after the row's name was saved. */
+export const renamedPath = (open: OpenRow) => `/apps?done=renamed&renamed=${linkId(open)}#${linkId(open)}`;
 
 export function AppsPage({ apps, byPassword, sessions, sessionId, open, notice }: AppsProps) {
   const text = texts.apps;
@@ -49,7 +54,7 @@ export function AppsPage({ apps, byPassword, sessions, sessionId, open, notice }
           </ButtonLink>
         )}
       </div>
-      <Notice>{notice}</Notice>
+      <Notice focused={open.renamed === undefined}>{notice}</Notice>
       {!canChange && <NeedsPassword>{text.needsPassword}</NeedsPassword>}
       {apps.length + byPassword.length === 0 && <p class="muted">{text.none}</p>}
       <ul class="rows">
@@ -117,9 +122,7 @@ function AppRow({ app, open }: { app: ConnectedApp; open: OpenRow }) {
       )}
       {canChange && open.rename !== id && open.revoke !== id && (
         <div class="bar">
-          <ButtonLink href={`/apps?rename=${id}`} id={linkId({ rename: id })} aria-label={text.renameNamed(name)}>
-            {text.rename}
-          </ButtonLink>
+          <RenameLink row={{ rename: id }} name={name} open={open} />
           <ButtonLink href={`/apps?revoke=${id}`} id={linkId({ revoke: id })} aria-label={text.revokeNamed(name)}>
             {text.revoke}
           </ButtonLink>
@@ -141,6 +144,28 @@ function TimeOf({ label, ms, format }: { label: string; ms: number; format?: "da
     <>
       {label} <Time ms={ms} {...(format && { format })} />
     </>
+  );
+}
+
+function RenameLink({
+  row,
+  name,
+  open,
+}: {
+  row: { rename: string } | { device: string };
+  name: string;
+  open: OpenRow;
+}) {
+  const id = linkId(row);
+  return (
+    <ButtonLink
+      href={`/apps?${new URLSearchParams(row)}`}
+      id={id}
+      aria-label={texts.apps.renameNamed(name)}
+      aria-describedby={open.renamed === id ? NOTICE : undefined}
+    >
+      {texts.apps.rename}
+    </ButtonLink>
   );
 }
 
@@ -200,9 +225,7 @@ function DeviceRow({ device, open }: { device: Device; open: OpenRow }) {
       )}
       {canWrite && open.device !== id && (
         <div class="bar">
-          <ButtonLink href={`/apps?device=${id}`} id={linkId({ device: id })} aria-label={text.renameNamed(caption)}>
-            {text.rename}
-          </ButtonLink>
+          <RenameLink row={{ device: id }} name={caption} open={open} />
           <ActionButton action={`/apps/devices/${id}/forget`} label={text.forgetNamed(caption)}>
             {text.forget}
           </ActionButton>
