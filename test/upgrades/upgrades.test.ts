@@ -12,7 +12,7 @@ import { createBackup, verifyBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
 import { start } from "../../src/db/migrations/0001_start.ts";
 import { MIGRATION_TABLE, SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
-import { DIALECT } from "../../src/db/postgres/upgrade.ts";
+import { DIALECT, MIGRATION_LOCK } from "../../src/db/postgres/upgrade.ts";
 import { tables } from "../../src/db/tables.ts";
 import { numberOf } from "../../src/domain/episode-set.ts";
 import { hashFeedUrl } from "../../src/domain/feed-url.ts";
@@ -552,6 +552,23 @@ describe("0002_relax_checks", () => {
     expect(lines).toEqual([
       [versions, "migrating the schema; a large database takes minutes"],
       [{ ...versions, backup: null }, "schema migrated"],
+    ]);
+  });
+
+  test("on PostgreSQL is told in the log of one of two servers that start at once: the one that makes it", async () => {
+    const { log, lines } = noteInfo();
+    const url = await createOld("old_twice");
+    const other = (await sharedPostgres()).connect("old_twice");
+    await other.unsafe(`select pg_advisory_lock(${MIGRATION_LOCK})`);
+    const opening = [1, 2].map(() => openTestApp({ database_url: url }, { log }));
+    const waiting = `select from pg_locks join pg_database on pg_database.oid = database
+      where datname = current_database() and locktype = 'advisory' and not granted`;
+    await until(async () => (await other.unsafe(waiting)).length === 2);
+    await other.close();
+    for (const app of await Promise.all(opening)) await app.close();
+    expect(lines).toEqual([
+      [expect.anything(), "migrating the schema; a large database takes minutes"],
+      [expect.anything(), "schema migrated"],
     ]);
   });
 

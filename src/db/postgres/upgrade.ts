@@ -98,18 +98,23 @@ async function prepare(connection: SQL, options: UpgradeOptions): Promise<void> 
   if (!isPending(applied)) return;
   const from = applied.sort().at(-1);
   const versions = from === undefined ? null : { from, to: SCHEMA_VERSION };
-  if (versions) options.migrates?.(versions);
-  const isStillPending = async (run: Run) => isPending(await readOwn(run));
-  for (let attempt = 1; ; attempt++) {
+  let attempt = 1;
+  // Of several servers that start at once, the first one migrates, and the log of that one says so.
+  const begin = async (run: Run): Promise<boolean> => {
+    if (!isPending(await readOwn(run))) return false;
+    if (versions && attempt === 1) options.migrates?.(versions);
+    return true;
+  };
+  for (; ; attempt++) {
     try {
       // Kysely takes another schema's table for its own.
-      await migrateAlone(connection, String(place["schema"]), options.timeout, isStillPending);
-      break;
+      const isDone = await migrateAlone(connection, String(place["schema"]), options.timeout, begin);
+      if (isDone && versions) options.migrated?.({ ...versions, backup: null });
+      return;
     } catch (error) {
       if (!isDeadlock(error) || attempt === ATTEMPTS) throw error;
     }
   }
-  if (versions) options.migrated?.({ ...versions, backup: null });
 }
 
 /** Whether another program's locks ended a migration: servers of older versions read tables in another order. */
@@ -145,14 +150,15 @@ const WITHOUT_LIMITS = `select set_config(name, '0', true) from pg_settings wher
 /**
  * Migrates in one transaction, in which it waits for others that migrate.
  * @param timeout milliseconds that requests of other servers wait
- * @param isPending asked again after the wait
+ * @param begin called after the wait; false if another one migrated in that time
+ * @returns whether this one did
  */
 async function migrateAlone(
   connection: SQL,
   schema: string,
   timeout: number,
-  isPending: (run: Run) => Promise<boolean>,
-): Promise<void> {
+  begin: (run: Run) => Promise<boolean>,
+): Promise<boolean> {
   let failed: unknown;
   const kysely = new Kysely<Schema>({
     dialect: new MigrationDialect({ postgres: connection }),
@@ -161,7 +167,7 @@ async function migrateAlone(
       if (event.level === "error") failed ??= event.error;
     },
   });
-  await kysely.connection().execute(async (db) => {
+  return kysely.connection().execute(async (db) => {
     const run = async (text: string) => (await sql.raw<Row>(text).execute(db)).rows;
     await run(WRITE);
     try {
@@ -170,8 +176,10 @@ async function migrateAlone(
       await run(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
       // Other programs keep tables longer, such as a dump; while a migration waits for one, requests wait behind it.
       await run(`set local lock_timeout = ${Math.ceil(timeout / 2)}`);
-      if (await isPending(run)) await migrate(db, DIALECT, schema);
+      const isPending = await begin(run);
+      if (isPending) await migrate(db, DIALECT, schema);
       await run("commit");
+      return isPending;
     } catch (error) {
       await run("rollback").catch(pass);
       throw failed ? notMigrated(failed) : error;
