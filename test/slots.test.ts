@@ -51,3 +51,27 @@ test("a user whose jobs run one by one leaves the other places to others", async
   await Promise.all(jobs);
   expect(begun).toEqual(["a1", "b1", "b2", "c1", "a2"]);
 });
+
+test("a user who may have two jobs at a time never has a third, whether jobs waited before or not", async () => {
+  const slots = new Slots(3, 2);
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const run = (name: string) =>
+    slots.run(() => {
+      begun.push(name);
+      return new Promise<void>((resolve) => ends.set(name, resolve));
+    }, 1);
+  const jobs = ["a", "b", "c"].map(run);
+  expect(begun).toEqual(["a", "b"]);
+  ends.get("a")?.();
+  await jobs[0];
+  expect(begun).toEqual(["a", "b", "c"]);
+  jobs.push(run("d"));
+  expect(begun).toEqual(["a", "b", "c"]);
+  for (const name of ["b", "c", "d"]) {
+    ends.get(name)?.();
+    await Bun.sleep(0);
+  }
+  await Promise.all(jobs);
+  expect(begun).toEqual(["a", "b", "c", "d"]);
+});
