@@ -1,6 +1,9 @@
 // What is deleted after a time, by a clock that may be wrong.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { preparePruning } from "../../src/server/pruning.ts";
+import { issueToken } from "../../src/services/accounts/tokens.ts";
+import { actAsUser } from "../../src/services/actor.ts";
+import { DRAFT, draftClient } from "../http/openpodcast-draft/client.ts";
 import { openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
 import { playOf } from "../support/play.ts";
 
@@ -39,6 +42,45 @@ test("a clock that is years ahead deletes nothing if it is set right before the 
   podkeep.clock.advance(-YEARS);
   await prune();
   expect(await kept()).toBe(2);
+});
+
+describe("plays, clients of ended tokens, and the draft's results and logins", () => {
+  const count = async (table: string) => (await podkeep.sql(`select 1 from ${table}`)).length;
+  const counts = () => Promise.all(["plays", "clients", "sync_actions", "login_tokens"].map(count));
+
+  beforeEach(async () => {
+    await podkeep.close();
+    podkeep = await openTestApp({ plays_keep: "30d", ...DRAFT });
+    ann = await podkeep.user("ann");
+    const day = { label: "phone", scope: "write", expires_at: START + DAY } as const;
+    const { token } = await issueToken(podkeep.app, actAsUser(ann.id), day);
+    const phone = podkeep.as(ann, token);
+    await phone.request("GET", "/api/2/subscriptions/ann/phone.json?since=0");
+    await phone.request("POST", "/api/2/episodes/ann.json", [playOf("https://a.test/rss", "https://a.test/1")]);
+    await draftClient(podkeep, ann).subscribe("https://b.test/rss");
+    const login = JSON.stringify({ username: "ann", password: ann.token });
+    const headers = { "Content-Type": "application/json" };
+    expect((await podkeep.send("POST", "/auth/login", { headers, body: login })).status).toBe(200);
+    expect(await counts()).toEqual([1, 1, 1, 2]);
+  });
+
+  test("are deleted when they are too old", async () => {
+    const prune = preparePruning(podkeep.app);
+    podkeep.clock.advance(YEARS);
+    await prune();
+    expect(await counts()).toEqual([1, 1, 1, 2]);
+    await prune();
+    expect(await counts()).toEqual([0, 0, 0, 0]);
+  });
+
+  test("stay if the clock is years ahead, and is set right before the next time", async () => {
+    const prune = preparePruning(podkeep.app);
+    podkeep.clock.advance(YEARS);
+    await prune();
+    podkeep.clock.advance(-YEARS);
+    await prune();
+    expect(await counts()).toEqual([1, 1, 1, 2]);
+  });
 });
 
 test("a clock that stays years ahead deletes a week of history and of plays at a time", async () => {
