@@ -1,7 +1,7 @@
 // Files that are moved, deleted or replaced while the server has them open.
 import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "../../../src/db/database.ts";
 import { appNamed } from "../../../src/http/apps.ts";
@@ -56,6 +56,11 @@ const replace = (path: string) => {
   renameSync(`${path}.copy`, path);
 };
 
+const linkToItself = (path: string) => {
+  rmSync(path);
+  symlinkSync(path, path);
+};
+
 describe("no write is acknowledged, and reads work,", () => {
   test.each<[string, () => void]>([
     ["after the file was moved", () => renameSync(file, `${file}.moved`)],
@@ -64,6 +69,7 @@ describe("no write is acknowledged, and reads work,", () => {
     ["after its log was deleted", () => rmSync(log)],
     ["after a copy took its log's place", () => replace(log)],
     ["after the index of its log was deleted", () => rmSync(`${file}-shm`)],
+    ["after a link that leads nowhere took the file's place", () => linkToItself(file)],
     ["after its directory was moved", () => renameSync(server.folder, `${server.folder}-moved`)],
   ])("%s", async (_, lose) => {
     expect((await add("before")).status).toBe(200);
@@ -148,10 +154,13 @@ test("what a command writes after the index of the log was deleted is kept by a 
   }
 });
 
-test("what was acknowledged before the file was moved is in the moved file", async () => {
+test.each([
+  ["the file was", [""]],
+  ["the file and the index of its log were", ["", "-shm"]],
+])("what was acknowledged before %s moved is in the moved file", async (_, parts) => {
   await add("a");
   const moved = join(server.folder, "moved.db");
-  renameSync(file, moved);
+  for (const part of parts) renameSync(file + part, moved + part);
   server.app.database.findLoss();
   expect(feedsIn(moved)).toEqual(["https://a.example/"]);
 });
