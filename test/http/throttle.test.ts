@@ -255,6 +255,18 @@ describe("passwords", () => {
     expect(days).toEqual([0, 0, 1, 1, 2, 2].map((day) => START + day * DAY));
   });
 
+  test("a network that was seen by a clock that is years ahead is unknown 30 days after it was seen by the right one", async () => {
+    const { signIn } = signInsFromHome();
+    const years = 70 * 365 * DAY;
+    server.clock.advance(years);
+    await signIn();
+    server.clock.advance(-years);
+    await signIn();
+    server.clock.advance(30 * DAY);
+    await guess("ann", 30, anywhere);
+    expect(await sync(HOME)).toBe(429);
+  });
+
   test("a network is known for a user by that user's sign-ins alone, and for all who sign in there", async () => {
     const { signIn } = signInsFromHome();
     await signIn(await server.user("bob"));
