@@ -174,6 +174,8 @@ describe("with a password", () => {
 
   test("the composed and the decomposed form of a letter are the same", async () => {
     expect((await login("ann", PASSWORD.normalize("NFD"))).status).toBe(200);
+    await ann.setPassword(`${PASSWORD} too`.normalize("NFD"));
+    expect((await login("ann", `${PASSWORD} too`.normalize("NFC"))).status).toBe(200);
   });
 
   test("a generated passphrase can be one", async () => {

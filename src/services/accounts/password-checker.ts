@@ -69,13 +69,13 @@ export function createPasswordChecker(clock: Clock, cost: HashCost = OWASP): Pas
   const wrong = createMemory(clock);
   return {
     async check(user, name, password, attempts) {
-      if (password === "" || password.length > LONGEST_PASSWORD) {
+      if (password.length > LONGEST_PASSWORD) {
         attempts.fail();
         return false;
       }
       const typed = password.normalize("NFC");
       const hash = user?.password_hash ?? cost.unknown;
-      const subject = JSON.stringify([user?.id ?? null, user ? null : foldName(name), typed, hash]);
+      const subject = JSON.stringify([foldName(name), typed, hash]);
       const digest = new Bun.CryptoHasher("sha256", key).update(subject).digest("base64");
       if (right.has(digest)) {
         right.add(digest);
@@ -102,16 +102,11 @@ export function createPasswordChecker(clock: Clock, cost: HashCost = OWASP): Pas
 function createMemory(clock: Clock) {
   /** The oldest first. */
   const times = new Map<string, number>();
-  const isRecent = (time: number) => {
-    const age = clock.now() - time;
-    return age >= 0 && age < REMEMBERED;
-  };
+  const isRecent = (time: number) => clock.now() - time < REMEMBERED;
   return {
     has(text: string): boolean {
       const time = times.get(text);
-      if (time !== undefined && isRecent(time)) return true;
-      times.delete(text);
-      return false;
+      return time !== undefined && isRecent(time);
     },
     add(text: string): void {
       times.delete(text);
