@@ -96,6 +96,14 @@ test("guesses at a password that an address sends at once are limited like those
   expect(guesses.filter(({ status }) => status === "fulfilled")).toHaveLength(3);
 });
 
+test("guesses at a user's password that many addresses send at once are limited too, also while they are slowed down", async () => {
+  const throttle = createThrottle(server.app);
+  const guessFrom = (_: unknown, n: number) => throttle.attemptsFrom(`198.51.100.${n}`).begin("ann", null);
+  await Promise.all(Array.from({ length: 10 }, guessFrom));
+  const guesses = await Promise.allSettled(Array.from({ length: 30 }, (_, n) => guessFrom(_, 10 + n)));
+  expect(guesses.filter(({ status }) => status === "fulfilled")).toHaveLength(20);
+});
+
 test("loopback is exempt with passwords too", async () => {
   const { begin } = createThrottle(server.app).attemptsFrom("127.0.0.1");
   for (let n = 0; n < 5; n++) await begin(`user${n}`, null);
