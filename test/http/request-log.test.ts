@@ -199,6 +199,18 @@ test("a refused password has the user if there is one, and a token that ended it
   expect(refused.at(-1)?.[0]).toBe(429);
 });
 
+test("an app that goes on with a revoked token has its user and token in the log, also once there were too many", async () => {
+  const [, id = ""] = user.token.split("_");
+  await revokeToken(server.app, id);
+  for (let failures = 0; failures < FAILURES; failures++) {
+    await server.send("GET", "/subscriptions", {
+      address: "192.0.2.7",
+      headers: { Authorization: `Bearer ${user.token}` },
+    });
+  }
+  expect(logged().at(-1)).toMatchObject({ status: 429, user: "user1", token: id });
+});
+
 test("an app whose user was renamed is told what to enter, by token and by session, and the log names the user", async () => {
   const path = `/api/2/devices/${user.name}.json`;
   const { headers } = await server.send("GET", path, { headers: basicAuth(user.name, user.token) });
