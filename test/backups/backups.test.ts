@@ -14,6 +14,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { basename } from "node:path";
 import { openApp } from "../../src/app.ts";
 import {
   createBackup,
@@ -121,6 +122,19 @@ describe("making a backup", () => {
   });
 
   const namesIn = () => readdirSync(inDirectory("backups")).sort();
+
+  test("files whose names are nearly those of backups are neither pruned nor listed", async () => {
+    const first = basename((await backup()).file);
+    const upgrade = "podkeep-before-0042_x.db";
+    const others = [first, upgrade].flatMap((name) => [`my-${name}`, `${name}.gz`, name.replace(".db", "-db")]);
+    for (const name of [upgrade, ...others]) writeFileSync(inDirectory(`backups/${name}`), "");
+    podkeep.clock.advance(1000);
+    const second = basename((await backup()).file);
+    expect(await pruneBackups(podkeep.app.config, podkeep.clock, 1)).toEqual([first]);
+    expect(namesIn()).toEqual([...others, upgrade, second].sort());
+    const listed = await listAllBackups(podkeep.app.config, podkeep.clock);
+    expect(listed.map(({ file }) => basename(file)).sort()).toEqual([second, upgrade].sort());
+  });
 
   test("pruning keeps the newest backup with users while later ones have none", async () => {
     const good: string[] = [];
