@@ -1,6 +1,6 @@
 // Turns of the event loop.
 import { expect, test } from "bun:test";
-import { beginTogether, LONGEST_TURN, mapInTurns, nextTurn } from "../src/turns.ts";
+import { beginTogether, filterInTurns, LONGEST_TURN, mapInTurns, nextTurn } from "../src/turns.ts";
 import { countTurns } from "./support/turns.ts";
 
 test("others get turns while a long list is mapped, and the result is in its order", async () => {
@@ -11,6 +11,17 @@ test("others get turns while a long list is mapped, and the result is in its ord
   };
   const { turns, result } = await countTurns(() => mapInTurns([1, 2, 3, 4, 5], work));
   expect(result).toEqual([2, 4, 6, 8, 10]);
+  expect(turns).toBeGreaterThanOrEqual(4);
+});
+
+test("others get turns while a long list is filtered, and the result is whole and in its order", async () => {
+  const isOdd = (item: number) => {
+    const end = performance.now() + LONGEST_TURN + 1;
+    while (performance.now() < end);
+    return item % 2 === 1;
+  };
+  const { turns, result } = await countTurns(() => filterInTurns([1, 2, 3, 4, 5], isOdd));
+  expect(result).toEqual([1, 3, 5]);
   expect(turns).toBeGreaterThanOrEqual(4);
 });
 
