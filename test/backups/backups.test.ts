@@ -279,6 +279,18 @@ describe("making a backup", () => {
     expect(await pruneBackups(podkeep.app.config, podkeep.clock, 1)).toEqual([]);
   });
 
+  test("a backup that was copied is listed with the time at which it was made, one of an upgrade with its file's, and both with their size", async () => {
+    podkeep.clock.advance(1000);
+    const { file } = await backup();
+    const upgrade = inDirectory("backups/podkeep-before-0042_x.db");
+    writeFileSync(upgrade, "1234567");
+    for (const path of [file, upgrade]) utimesSync(path, 0, START / 1000 - 0.0004);
+    expect(await listAllBackups(podkeep.app.config, podkeep.clock)).toEqual([
+      { file: upgrade, bytes: 7, created_at: START },
+      { file, bytes: statSync(file).size, created_at: podkeep.clock.now() },
+    ]);
+  });
+
   test("a backup that is removed while the backups are listed is left out", async () => {
     const { file } = await createBackup(podkeep.app.config, podkeep.clock);
     symlinkSync("gone", inDirectory("backups/podkeep-2020-01-01T00-00-00-000Z.db"));
