@@ -23,8 +23,12 @@ export function replaceFile(path: string, text: string, mode: number): void {
     renameSync(next, file);
   } catch (error) {
     rmSync(next, { force: true });
-    if (!found || !FIXED.includes(codeOf(error))) throw error;
+    if (!FIXED.includes(codeOf(error))) throw error;
     writeFileSync(file, text);
-    chmodSync(file, mode);
+    try {
+      chmodSync(file, mode);
+    } catch {
+      // Another account's file keeps its mode.
+    }
   }
 }
