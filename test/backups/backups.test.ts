@@ -157,6 +157,17 @@ describe("making a backup", () => {
     expect(namesIn()).toHaveLength(2);
   });
 
+  test("pruning reads a backup that is a copy of the database's file, and writes nothing beside it", async () => {
+    const { file } = await backup();
+    change(file, "pragma journal_mode = wal");
+    podkeep.clock.advance(1000);
+    await deleteUser(podkeep.app, "ann");
+    await backup();
+    const before = namesIn();
+    expect(await pruneBackups(podkeep.app.config, podkeep.clock, 1)).toEqual([]);
+    expect(namesIn()).toEqual(before);
+  });
+
   test("a backup from a clock that was ahead is not the newest, for pruning, names and missed backups", async () => {
     const { config } = podkeep.app;
     podkeep.clock.advance(10 * 365 * 86_400_000);
