@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { lockDirectory } from "../../../src/db/sqlite/directory-lock.ts";
 import { readOlderDatabase } from "../../support/older-database.ts";
 import { executable, installOn } from "../../support/start-server.ts";
 
@@ -31,6 +32,20 @@ const ownersIn = (directory: string) => {
   const paths = readdirSync(directory, { recursive: true, encoding: "utf8" }).map((name) => join(directory, name));
   return [...new Set([directory, ...paths].map((path) => statSync(path).uid))];
 };
+
+test.skipIf(!isRoot)("go on as root if it can't be used, as doctor does", () => {
+  const directory = makeDirectory();
+  try {
+    const file = join(directory, "data");
+    writeFileSync(file, "in place of the directory");
+    chownSync(file, OWNER, OWNER);
+    expect(() => lockDirectory(file, "command")).toThrow(`${file} can't be used`);
+    expect(process.geteuid?.()).toBe(0);
+  } finally {
+    process.seteuid?.(0);
+    rmSync(directory, { recursive: true });
+  }
+});
 
 test.skipIf(!isRoot)("leave no file of root's there, and read and write root's own files elsewhere", async () => {
   const podkeep = installOn(makeDirectory());
