@@ -1,5 +1,6 @@
 // Signing in to the page, and what protects its forms.
 import { afterEach, beforeEach, expect, spyOn, test } from "bun:test";
+import { tables } from "../../../src/db/tables.ts";
 import { revokeToken } from "../../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { importFeeds } from "../../../src/services/subscriptions/imports.ts";
@@ -218,13 +219,17 @@ test("too many wrong passwords are 429 with the time to wait; the session goes o
   expect((await browser.open("/podcasts")).status).toBe(200);
 });
 
-test("the data of a user is one file without secrets", async () => {
+test("the data of a user is one file with all tables that have rows of users, without secrets", async () => {
   const { browser } = await signIn({ name: "ann", password: PASSWORD });
   await user.add("https://a.example/");
   const { body, headers } = await browser.open("/account/podkeep.json");
   const data = JSON.parse(body);
   expect(data.user).toBe("ann");
   expect(data.tables.subscriptions).toMatchObject([{ feed_url: "https://a.example/" }]);
+  const ofUsers = Object.entries<{ owner: string | null; cache?: boolean }>(tables)
+    .filter(([, { owner, cache }]) => owner !== null && !cache)
+    .map(([name]) => name);
+  expect(Object.keys(data.tables).sort()).toEqual(ofUsers.sort());
   expect(body).not.toMatch(/argon2|"hash"|session_key/);
   const columns = Object.values(data.tables).flatMap((rows) => (rows as object[]).flatMap((row) => Object.keys(row)));
   expect(columns).toContain("created_at");
