@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   renameSync,
   rmdirSync,
@@ -237,6 +238,22 @@ describe("making a backup", () => {
     await until(() => failures > 0 || existsSync(inDirectory("backups")));
     end();
     expect(existsSync(inDirectory("backups"))).toBe(false);
+  });
+
+  test("a server that ends while it makes a scheduled backup ends that too, and reports no failure", async () => {
+    const [program, pid] = ["podkeep", "pid"].map(inDirectory) as [string, string];
+    writeFileSync(program, `#!/bin/sh\ntrap "" TERM\necho $$ > ${pid}.new\nmv ${pid}.new ${pid}\nexec sleep 1000\n`, {
+      mode: 0o700,
+    });
+    const config = { ...podkeep.app.config, backup_schedule: "30 3 * * *" };
+    let failures = 0;
+    const failed = () => failures++;
+    const end = scheduleBackups(config, [program], silentLogger, { findLoss: () => null, failed });
+    await until(() => existsSync(pid));
+    end();
+    await until(() => !existsSync(`/proc/${readFileSync(pid, "utf8").trim()}`));
+    await Bun.sleep(20);
+    expect(failures).toBe(0);
   });
 
   test("a scheduled backup fails with the executable's path if it is missing or cut off", async () => {
