@@ -193,6 +193,9 @@ describe("making a backup", () => {
     await backup();
     for (const now of [300_000, at(1, 12, 0, 1), at(2, 3, 29, 59, 999)]) expect(await isDue(config, now)).toBe(false);
     for (const now of [at(2, 3, 30), at(2, 3, 30, 1), at(9, 12)]) expect(await isDue(config, now)).toBe(true);
+    podkeep.clock.set(at(2, 3, 30));
+    await backup();
+    expect(await isDue(config, at(2, 3, 30))).toBe(false);
   });
 
   test("the time of the newest backup is not known, rather than none, if their directory can't be read", async () => {
