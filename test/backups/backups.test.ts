@@ -415,6 +415,14 @@ test("a data directory takes one server at a time, and commands beside it", asyn
   await (await openApp(config, { use: "server" })).close();
 });
 
+test("a data directory that was removed after its use can be used again by the same process", () => {
+  const directory = inDirectory("other");
+  for (const _ of [1, 2]) {
+    lockDirectory(directory, "command")();
+    rmSync(directory, { recursive: true });
+  }
+});
+
 test("a process that locks a data directory more than once keeps others out, and only its owner can lock it", async () => {
   const { file } = await backup();
   await podkeep.app.close();
