@@ -248,19 +248,35 @@ test("a connection that stops responding is given up without the transactions on
   });
   await beside(async (sql) => {
     while ((await backends(sql, "pid", "state = 'active' and query like '%pg_sleep%'")).length < 1) await Bun.sleep(5);
-    const reading = app.app.database.read((tx) => tx.execute(sleep(60))).catch((error) => error.code);
+    const reading = rejectionOf(app.app.database.read((tx) => tx.execute(sleep(60))));
     const outside = "state = 'active' and query like '%pg_sleep(60)%' and xact_start = query_start";
     let [reader] = await backends(sql, "pid", outside);
     while (!reader) [reader] = await backends(sql, "pid", outside);
     process.kill(Number(reader["pid"]), "SIGSTOP");
     try {
-      expect(await reading).toBe("unavailable");
+      const message = "PostgreSQL did not respond in time";
+      expect(await reading).toMatchObject({ code: "unavailable", message });
     } finally {
       process.kill(Number(reader["pid"]), "SIGCONT");
     }
   });
   ended = true;
   expect(await writing).toBe("committed");
+});
+
+test("a statement is given up too if its connection stops responding after the statement before it", async () => {
+  await open({ database_pool: "1", database_timeout: "3s" });
+  const read = (seconds: number) =>
+    app.app.database.read((tx) => tx.execute({ sql: `select pg_sleep(${seconds})`, parameters: [] }));
+  const [first, second] = [read(0.5), rejectionOf(read(60))];
+  await first;
+  const [backend] = await beside((sql) => backends(sql, "pid"));
+  process.kill(Number(backend?.["pid"]), "SIGSTOP");
+  try {
+    expect(await second).toMatchObject({ code: "unavailable" });
+  } finally {
+    process.kill(Number(backend?.["pid"]), "SIGCONT");
+  }
 });
 
 test("reads that wait behind others end no other transaction", async () => {
