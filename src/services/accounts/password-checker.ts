@@ -69,7 +69,7 @@ export function createPasswordChecker(clock: Clock, cost: HashCost = OWASP): Pas
   const wrong = createMemory(clock);
   return {
     async check(user, name, password, attempts) {
-      if (password.length > LONGEST_PASSWORD) {
+      if (password === "" || password.length > LONGEST_PASSWORD) {
         attempts.fail();
         return false;
       }

@@ -49,6 +49,12 @@ test("a wrong password that is sent again is remembered for every spelling of a 
   }
 });
 
+test("an empty password is refused without a check, and counts for no user", async () => {
+  const begin = () => Promise.reject(new Error("a guess"));
+  const ann = { id: 1, password_hash: await server.app.passwords.hash("right") };
+  expect(await server.app.passwords.check(ann, "ann", "", { ...ATTEMPTS, begin })).toBe(false);
+});
+
 test("if 32 logins wait, further ones are refused for two seconds, and don't count as wrong passwords", async () => {
   let counted = 0;
   const attempts = {
