@@ -19,7 +19,10 @@ case $arch in
     ;;
 esac
 echo 'Installing the dependencies into node_modules, once ...' >&2
-npm install $with --no-save --no-audit --no-fund --loglevel=error | sed '/^>/d; /^$/d' >&2
+# The quickest way into nothing; it would delete what is there.
+how=ci
+[ -e node_modules ] && how='install --no-save'
+npm $how $with --no-audit --no-fund --loglevel=error | sed '/^>/d; /^$/d' >&2
 is_ready && exit
 if [ "$(npm config get ignore-scripts)" = true ]; then
   echo 'npm ran no install scripts (ignore-scripts), and Bun needs its own. Run this, and repeat the command:' \
