@@ -29,6 +29,8 @@ export const DIALECT: Dialect = {
 export const MIGRATION_LOCK = "3853314791062309107";
 /** Maximum attempts of a migration. */
 const ATTEMPTS = 5;
+/** Connections beside the first: while other servers start, a pooler may open a new one of its own for each. */
+const OTHERS = 3;
 
 export interface UpgradeOptions extends PoolOptions, MigrationReport {
   migrate: Migrating;
@@ -39,32 +41,43 @@ export interface UpgradeOptions extends PoolOptions, MigrationReport {
 
 /**
  * Brings the database to this program's schema.
- * @returns a connection for a pool; for a command the one by which it looked, because opening one takes longer than most
- * statements
+ * @returns the connection by which it looked, for a pool: opening one takes longer than most statements
  * @throws DomainError "unavailable" if it can't be reached; "config" if it refuses the login, is not ours, or is from
  * a newer program
  */
 export async function upgradeDatabase(options: UpgradeOptions): Promise<SQL> {
   const first = connect(options, options.timeout);
   try {
+    if (options.use === "server") await refuseMixing(first, options);
     await prepare(first, options);
+    return first;
   } catch (error) {
     await first.close();
     throw refusal(error, options.url);
   }
-  if (options.use !== "server") return first;
-  // The same statement on others shows whether a pooler in between mixes up those of several, as a server has: before any of
-  // them ends, with which the pooler may end its own to PostgreSQL; and on three, since it may open another one for the next.
-  const again = () => connect(options, options.timeout);
-  const [second, ...more] = [again(), again(), again()];
-  try {
-    for (const other of [second, ...more]) await other.unsafe(PLACE);
-    return second;
-  } catch (error) {
-    await second.close();
-    throw refusal(error, options.url);
-  } finally {
-    for (const other of [first, ...more]) await other.close();
+}
+
+// Bun prepares only statements with parameters, and sends others as text.
+const askPrepared = (connection: SQL) => connection.unsafe("select $1::int", [1]);
+
+/**
+ * Shows whether a pooler in between mixes up the prepared statements of its clients: Bun calls those of each connection P0,
+ * P1 and so on, and one client would run another one's. The first connection asks twice, for a pooler that takes turns; the
+ * others ask for what it has just used. Two are open at a time, because in session mode the pooler may have no more.
+ * @throws PostgresError 26000 or 42P05 if it does
+ */
+async function refuseMixing(first: SQL, options: PoolOptions): Promise<void> {
+  await askPrepared(first);
+  await askPrepared(first);
+  for (let others = 0; others < OTHERS; others++) {
+    const other = connect(options, options.timeout);
+    try {
+      await askPrepared(other);
+      await askPrepared(first);
+      await askPrepared(other);
+    } finally {
+      await other.close();
+    }
   }
 }
 

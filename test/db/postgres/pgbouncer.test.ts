@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { SQL } from "bun";
 import { openDatabase } from "../../../src/db/open.ts";
 import { MIGRATION_LOCK } from "../../../src/db/postgres/upgrade.ts";
+import { readAnything } from "../../../src/db/statement.ts";
 import type { Finding } from "../../../src/doctor/finding.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { freePort } from "../../support/free-port.ts";
@@ -153,6 +154,40 @@ test.skipIf(!program)(
     expect(await diagnose(podkeep)).toMatchObject({ state: "problem", detail: message });
   },
 );
+
+/** Opens the database as a server with two connections does. */
+async function openAsServer(url: string) {
+  const options = { busy_timeout: 0, database_pool: 2, database_timeout: PATIENCE, backup_dir: null } as const;
+  const database = await openDatabase({ url }, { ...options, use: "server", migrate: "start" });
+  opened.push(() => database.close());
+  return database;
+}
+
+test
+  .skipIf(!program)
+  .each<string[]>([
+    ["pool_mode = transaction"],
+    ["pool_mode = transaction", "default_pool_size = 1"],
+    ["pool_mode = transaction", "server_round_robin = 1", "min_pool_size = 5"],
+    ["pool_mode = transaction", "server_check_delay = 0"],
+    ["pool_mode = transaction", "server_lifetime = 0"],
+    ["pool_mode = transaction", "server_reset_query_always = 1"],
+    ["pool_mode = statement"],
+  ])("a server does not start where clients run each other's prepared statements: %s", async (...settings) => {
+  const message = expect.stringContaining("PgBouncer mixes up prepared statements");
+  const opening = openAsServer(await startPgBouncer(PARAMETERS, ...settings));
+  expect(await rejectionOf(opening)).toMatchObject({ code: "unavailable", message });
+});
+
+test
+  .skipIf(!program)
+  .each<string[]>([
+    ["pool_mode = session", "default_pool_size = 2"],
+    ...(TRANSACTION ? [[...TRANSACTION, "default_pool_size = 1"]] : []),
+  ])("a server starts where each client has its own prepared statements: %s", async (...settings) => {
+  const database = await openAsServer(await startPgBouncer(PARAMETERS, ...settings));
+  expect(await database.read((tx) => readAnything(tx, {}))).toEqual([]);
+});
 
 test.skipIf(!program)("without its leave for time limits, commands and the doctor say what to set", async () => {
   const podkeep = openOn(await startPgBouncer("pool_mode = session"));
