@@ -32,7 +32,8 @@ export async function checkDatabase(config: Config): Promise<{ finding: Finding;
       const state = isMissing(location.file) ? "does not exist" : "is empty";
       return without(warning(ABOUT, `${location.file} ${state}`, "Start the server, or create a user"));
     }
-    app = await openApp({ ...config, migrate: "command" });
+    // Servers of PostgreSQL look for a pooler that mixes up their statements; a file can have one server only.
+    app = await openApp({ ...config, migrate: "command" }, { use: "file" in location ? "command" : "server" });
     const finding = "file" in location ? checkDamage(location.file) : await checkTransactions(app);
     if (finding.state === "ok") return { finding, app };
     if ("file" in location) return without(await blameDisk(app, location.file, finding));
