@@ -93,7 +93,7 @@ class Services implements SyncServer {
   }
 
   positionOf(name: string): Promise<SyncPosition | null> {
-    return readPosition(podkeep, `clients.id = '${this.clientOf(name).id}'`);
+    return readPosition(podkeep, `clients.user_id = ${this.user.id} and clients.id = '${this.clientOf(name).id}'`);
   }
 
   restoreServer(): Promise<void> {
