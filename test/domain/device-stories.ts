@@ -43,6 +43,17 @@ const acceptedBefore = (step: Step): World => ({
   steps: [write(0, true), sync(0), write(0, false), step, sync(0), sync(1, write(0, true)), sync(0)],
 });
 
+/** "Fetch" in Kasts, which uploads all that it has. */
+const fetchAll = (...between: Step[]): Step => ({ do: "sync", device: 0, luck: { lost: null, full: true }, between });
+const forget: Step = { do: "forget", device: 0 };
+const restoreServer: Step = { do: "restore server" };
+
+/** Kasts has received a podcast, and loses its cursor during a fetch, in which another app removes the podcast. */
+const removedInFetch = (lost: Step, ...before: Step[]): World => ({
+  devices: kept("kasts", "antennapod", "antennapod"),
+  steps: [write(0, true), sync(0), ...before, fetchAll(lost, write(0, false))],
+});
+
 export const STORIES: Record<string, World> = {
   "what AntennaPod echoes of the response before an upload without one decides nothing":
     removedUnanswered("antennapod"),
@@ -133,4 +144,17 @@ export const STORIES: Record<string, World> = {
       ...[write(0, false), sync(0), sync(1, write(0, true)), sync(0)],
     ],
   },
+  "what Kasts reported before, and another app removes during a fetch, goes, though Kasts is forgotten then":
+    removedInFetch(forget, fetchAll()),
+  "what Kasts reported before, and another app removes during a fetch, goes, though the server is restored then":
+    removedInFetch(restoreServer, fetchAll()),
+  "all devices end with one list if Kasts is forgotten during its first fetch": removedInFetch(forget),
+  "all devices end with one list if the server is restored during Kasts' first fetch": removedInFetch(restoreServer),
+  "all devices end with one list if a backup from before Kasts' first fetch is restored during the next":
+    removedInFetch(restoreServer, { do: "back up server" }, fetchAll()),
+  "all devices end with one list if Kasts is forgotten during its first fetch with another token": removedInFetch(
+    forget,
+    fetchAll(),
+    { do: "renew", device: 0, revoked: false },
+  ),
 };

@@ -636,8 +636,7 @@ export class Device {
 
   /** Kasts uploads at once and, without a play to send, keeps the changes pending. */
   async quickUpload(): Promise<void> {
-    if (this.added.size + this.removed.size > 0)
-      await this.server.post(this.name, this.added, this.removed, this.habits);
+    if (this.added.size + this.removed.size > 0) await this.report(this.queued());
   }
 
   /** Apps of Nextcloud forget what they have queued when their user signs in, and start from nothing. */
@@ -647,6 +646,7 @@ export class Device {
     this.since = 0;
     this.added.clear();
     this.removed.clear();
+    this.reportedAdded.clear();
     // One from before would bring the earlier token back.
     this.backup = null;
   }
@@ -795,7 +795,7 @@ export class Device {
     await between();
     if (posted.add.size + posted.remove.size > 0) {
       if (lost === "upload") return true;
-      const answered = await this.server.post(this.name, posted.add, posted.remove, this.habits);
+      const answered = await this.report(posted);
       if (lost === "post") return true;
       keep(answered);
     }
@@ -803,6 +803,15 @@ export class Device {
     this.added.clear();
     this.removed.clear();
     return true;
+  }
+
+  /** Kasts: the feeds that it reported last as added. */
+  readonly reportedAdded = new Set<string>();
+
+  private async report({ add, remove }: { add: Set<string>; remove: Set<string> }): Promise<number> {
+    for (const url of remove) this.reportedAdded.delete(feedOf(url));
+    for (const url of add) this.reportedAdded.add(feedOf(url));
+    return this.server.post(this.name, add, remove, this.habits);
   }
 
   private queued = () => ({ add: new Set(this.added), remove: new Set(this.removed) });

@@ -353,7 +353,11 @@ export async function play(
       decisions.disturb(one.overridden.filter((held) => !echoes.has(held)));
       // Kasts uploads what was on the list, in this spelling, too: that decides nothing against what changed since.
       const isListed = (held: string) => one.received(listed?.get(feedOf(held)) ?? "") === held;
-      decisions.disturb(whole.filter((held) => !isListed(held) || !decisions.changedSince(counts, held)));
+      // A known limit: without the cursor of its GET, nothing says that Kasts had received what it reports now.
+      const isUnknown = whole.length > 0 && !(await server.positionOf(one.name));
+      const decides = (held: string) =>
+        !isListed(held) || !decisions.changedSince(counts, held) || (isUnknown && !one.reportedAdded.has(feedOf(held)));
+      decisions.disturb(whole.filter(decides));
     });
     if (!arrived) {
       if (one.kind === "rhythmbox" && luck?.lost === "get") missed.set(one, decisions.snapshot());
@@ -419,6 +423,7 @@ export async function play(
       decisions.disturb(ALL);
       for (const device of devices) unknown.set(device, { restored: true });
       received.clear();
+      if (isOlder) for (const device of devices) device.reportedAdded.clear();
       await server.restoreServer();
       return;
     }
@@ -477,6 +482,8 @@ export async function play(
       if (hasTwins && (protocolOf(on.name) === "nextcloud" || !one.revoked)) return;
       decisions.disturb(ALL);
       unknown.set(on, { restored: unknown.get(on)?.restored ?? false });
+      // Beside the earlier token, it may be another device.
+      if (!one.revoked) on.reportedAdded.clear();
       if (await server.renewToken(on.name, one.revoked)) {
         on.signIn();
         others?.restart(on, "queue");
