@@ -8,6 +8,8 @@ const luck: Luck = { lost: null, full: false };
 const sync = (device: number, ...between: Step[]): Step => ({ do: "sync", device, luck, between });
 /** A sync whose upload never arrives. */
 const unsent = (device: number): Step => ({ do: "sync", device, luck: { lost: "upload", full: false }, between: [] });
+/** A sync whose GET is not answered. */
+const unread = (device: number): Step => ({ do: "sync", device, luck: { lost: "get", full: false }, between: [] });
 /** A sync whose upload is not answered. */
 const unanswered = (device: number): Step => ({ do: "sync", device, luck: { lost: "post", full: false }, between: [] });
 const write = (feed: number, on: boolean): Step => ({ do: "write", feed, on, spelling: 0 });
@@ -157,4 +159,11 @@ export const STORIES: Record<string, World> = {
     fetchAll(),
     { do: "renew", device: 0, revoked: false },
   ),
+  "all devices end with one list if gPodder is forgotten after it accepted what a restored server sent": {
+    devices: kept("gpodder", "antennapod", "antennapod"),
+    steps: [
+      ...[tap(0, 0), sync(0), write(0, false), restoreServer, sync(0), write(0, true), forget, sync(0)],
+      ...[unread(0), write(0, false)],
+    ],
+  },
 };

@@ -661,6 +661,7 @@ export class Device {
     this.overridden = [];
     this.postedBack = [];
     this.reversed = [];
+    this.reversedUndated = [];
     this.backup = null;
   }
 
@@ -705,6 +706,14 @@ export class Device {
   reversed: string[] = [];
   /** What it reported last, by URL. */
   private readonly reported = new Map<string, boolean>();
+  /** What it reported before a restore of the server, which does not keep when. */
+  private undated = new Set<string>();
+  /** Those of `reversed` of which that holds. */
+  reversedUndated: string[] = [];
+
+  loseTimes(): void {
+    this.undated = new Set(this.reported.keys());
+  }
 
   /** @param between runs after the GET and before the POST. @returns whether the GET's response arrived */
   async sync(
@@ -747,6 +756,7 @@ export class Device {
     const posted = { add: new Set((this.keepsOwn && whole) || this.added), remove: new Set(this.removed) };
     this.postedBack = [...posted.add, ...posted.remove].filter((url) => this.notTapped.has(url));
     this.reversed = this.postedBack.filter((url) => this.reported.get(url) === !posted.add.has(url));
+    this.reversedUndated = this.reversed.filter((url) => this.undated.has(url));
     let given = timestamp;
     if (posted.add.size + posted.remove.size > 0) {
       if (lost === "upload" && this.kind !== "pinepods") {
@@ -756,6 +766,7 @@ export class Device {
       const answered = await this.server.post(this.name, posted.add, posted.remove, this.habits);
       for (const url of posted.remove) this.reported.set(url, false);
       for (const url of posted.add) this.reported.set(url, true);
+      for (const url of [...posted.remove, ...posted.add]) this.undated.delete(url);
       if (lost === "post" && this.kind !== "pinepods") {
         this.queueApplied(before);
         return true;

@@ -283,8 +283,8 @@ export async function play(
   const decisions = new Decisions();
   /** What had changed when responses to devices that send first were lost. */
   const missed = new Map<Device, Map<string, number>>();
-  /** Devices that have not synced since the server lost their cursors, and whether it was restored then. */
-  const unknown = new Map<Device, { restored: boolean }>();
+  /** Devices that have not synced since the server lost their cursors. */
+  const unknown = new Set<Device>();
   /** What gPodder posted back when it did, and may count as its user's change. */
   const doubtful = new Map<Device, string[]>();
   /** What AntennaPod echoes of a response that the server knows it received: its upload arrived. */
@@ -374,9 +374,9 @@ export async function play(
       before.includes(posted) || (mayUndo && !echoes.has(posted) && decisions.changedSince(counts, posted));
     decisions.disturb(one.postedBack.filter(undoes));
     // A known limit: nothing says whether gPodder's user reversed what it reported, or accepted that.
-    const forgotten = unknown.get(one);
-    unknown.delete(one);
-    const mayCount = (posted: string) => forgotten?.restored || (forgotten && before.includes(posted));
+    const isForgotten = unknown.delete(one);
+    const mayCount = (posted: string) =>
+      isForgotten && (one.reversedUndated.includes(posted) || before.includes(posted));
     doubtful.set(one, one.reversed.filter(mayCount));
     decisions.disturb(doubtful.get(one) ?? []);
     if (!luck?.lost) received.delete(one);
@@ -421,9 +421,12 @@ export async function play(
     if (one.do === "back up server") return server.backUp?.();
     if (one.do === "restore server") {
       decisions.disturb(ALL);
-      for (const device of devices) unknown.set(device, { restored: true });
+      for (const device of devices) {
+        unknown.add(device);
+        device.loseTimes();
+        if (isOlder) device.reportedAdded.clear();
+      }
       received.clear();
-      if (isOlder) for (const device of devices) device.reportedAdded.clear();
       await server.restoreServer();
       return;
     }
@@ -473,7 +476,7 @@ export async function play(
       others?.listen(on, url(one.feed, 0), url(one.under, 0), one.episode, one.finishes);
     } else if (one.do === "forget") {
       decisions.disturb(ALL);
-      unknown.set(on, { restored: unknown.get(on)?.restored ?? false });
+      unknown.add(on);
       await server.forget(on.name);
     } else if (one.do === "renew") {
       // PinePods names neither itself nor its device: with another token it is another client (docs/devices.md).
@@ -481,7 +484,7 @@ export async function play(
       // Its twin keeps the earlier token, so it would be another client too, or what it holds is forgotten.
       if (hasTwins && (protocolOf(on.name) === "nextcloud" || !one.revoked)) return;
       decisions.disturb(ALL);
-      unknown.set(on, { restored: unknown.get(on)?.restored ?? false });
+      unknown.add(on);
       // Beside the earlier token, it may be another device.
       if (!one.revoked) on.reportedAdded.clear();
       if (await server.renewToken(on.name, one.revoked)) {
