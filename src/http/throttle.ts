@@ -42,14 +42,19 @@ export function createThrottle(app: Pick<Context, "clock" | "config" | "database
       const fail = (windows: Windows, subject?: Subject) => {
         if (!exempt && windows.count(network) > limit) throw tooMany(windows.secondsLeft(network), subject);
       };
+      const refuseAddress = () => {
+        if (byPassword.failures(network) >= limit) throw tooMany(byPassword.secondsLeft(network));
+      };
       return {
         fail: () => fail(byPassword),
         failToken: (subject) => fail(byToken, subject),
         succeed: (user_id) => known.note(user_id, address),
         async begin(name, user_id) {
+          // The address first: what is refused by it makes no window for a name, and no query.
+          refuseAddress();
           const isKnown = user_id !== null && (await known.has(user_id, network));
-          // The address first: what is refused by it makes no window for a name.
-          if (byPassword.failures(network) >= limit) throw tooMany(byPassword.secondsLeft(network));
+          // Others of this address have failed meanwhile.
+          refuseAddress();
           const subject = JSON.stringify([readUserName(name)?.name_key ?? "", isKnown ? network : null]);
           if (users.failures(subject) >= USER_LIMIT) throw tooMany(users.secondsLeft(subject));
           const user = String(user_id);

@@ -104,6 +104,14 @@ test("guesses at a user's password that many addresses send at once are limited 
   expect(guesses.filter(({ status }) => status === "fulfilled")).toHaveLength(20);
 });
 
+test("guesses from an address that guessed too often are refused while the database is away too", async () => {
+  const { id } = await server.user("ann");
+  const { begin } = createThrottle(server.app).attemptsFrom("192.0.2.1");
+  for (let n = 0; n < 3; n++) await begin("ann", id);
+  await server.app.database.close();
+  expect(await rejectionOf(begin("ann", id))).toMatchObject({ code: "too_many" });
+});
+
 test("loopback is exempt with passwords too", async () => {
   const { begin } = createThrottle(server.app).attemptsFrom("127.0.0.1");
   for (let n = 0; n < 5; n++) await begin(`user${n}`, null);
