@@ -31,9 +31,15 @@ type Extension = {
   ended_ahead: number | null;
 };
 
-const EXTENSION = [
-  ...(["episode", "client", "from", "from_position"] as const),
-  ...(["ended_at", "position", "total", "ended_ahead"] as const),
+const EXTENSION: (keyof Extension)[] = [
+  "episode",
+  "client",
+  "from",
+  "from_position",
+  "ended_at",
+  "position",
+  "total",
+  "ended_ahead",
 ];
 
 /** Makes plays longer that are the latest of their client and episode. @returns the episodes of those that were found */
