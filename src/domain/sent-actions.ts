@@ -12,15 +12,18 @@ export const LATEST_SECOND = 100_000_000_000;
 /**
  * Reads an element of an upload. A field that can't be read counts as missing.
  * @param now Unix milliseconds: when an action happened that has no time
- * @returns null without a feed, an episode or a kind of action
+ * @returns what could not be read if there is no feed, episode or kind of action: the field, as `.podcast`, or empty if
+ * the element is no object
  */
-export function readAction(sent: unknown, now: number): EpisodeAction | null {
-  if (!isObject(sent)) return null;
+export function readAction(sent: unknown, now: number): EpisodeAction | { unread: string } {
+  if (!isObject(sent)) return { unread: "" };
   // As in lists of feeds: apps keep the spaces of a feed URL that somebody has pasted.
   const feed_url = readText(sent["podcast"])?.trim() ?? null;
   const episode_url = readText(sent["episode"]);
   const kind = readKind(sent["action"]);
-  if (!feed_url || !episode_url?.trim() || kind === null) return null;
+  if (!feed_url) return { unread: ".podcast" };
+  if (!episode_url?.trim()) return { unread: ".episode" };
+  if (kind === null) return { unread: ".action" };
   const isPlay = kind === "play";
   return {
     feed_url,
@@ -33,12 +36,6 @@ export function readAction(sent: unknown, now: number): EpisodeAction | null {
     total: isPlay ? readSeconds(sent["total"]) : null,
     device: readText(sent["device"]) || null,
   };
-}
-
-/** Which field of an element readAction() could not read, `.podcast`; empty if the element is no object. */
-export function findUnread(sent: unknown): string {
-  if (!isObject(sent)) return "";
-  return `.${["podcast", "episode"].find((field) => !readText(sent[field])?.trim()) ?? "action"}`;
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>

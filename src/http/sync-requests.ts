@@ -4,7 +4,7 @@ import type { z } from "zod";
 import type { App } from "../app.ts";
 import { type EpisodeAction, isReadable, publishAction, type ToldAction } from "../domain/episode-actions.ts";
 import type { Habits } from "../domain/habits.ts";
-import { findUnread, isObject, LATEST_SECOND, readAction } from "../domain/sent-actions.ts";
+import { isObject, LATEST_SECOND, readAction } from "../domain/sent-actions.ts";
 import { textKeysFor } from "../domain/text-keys.ts";
 import { DomainError } from "../errors.ts";
 import type { Client } from "../services/devices/clients.ts";
@@ -153,8 +153,8 @@ async function readActionsIn(c: Ctx, app: App): Promise<EpisodeAction[]> {
   const keep = (one: unknown) => {
     requireFew(++count, mostActions(app.config), "episode actions");
     const action = readAction(one, now);
-    if (action) actions.push(action);
-    else noteLeftOut(c, `body.${count - 1}${findUnread(one)}`);
+    if ("unread" in action) noteLeftOut(c, `body.${count - 1}${action.unread}`);
+    else actions.push(action);
   };
   const elements = await elementsOf(c, app);
   if (Array.isArray(elements)) {

@@ -29,7 +29,7 @@ export async function readActions(remote: Remote, pathOf: (since: number) => str
     const fresh = data.actions.filter((one) => isFresh(seen, one));
     for (const one of fresh) {
       const action = readAction(one, UNTIMED);
-      if (action) all.push(action);
+      if (!("unread" in action)) all.push(action);
     }
     if (seen.size > MOST_ACTIONS) throw new DomainError("too_large", `${remote.host} has more than a million actions`);
     // gpodder.net gives a thousand from the second of the last one on: if that has as many, the next second follows.

@@ -74,15 +74,15 @@ export function readExport(text: string): Moving {
     const podcast = feeds.get(episode?.podcast ?? 0) ?? episode?.feed_url;
     const { started, position, total } = row;
     const named = { podcast, episode: episode?.url, guid: episode?.guid };
-    return readAction({ ...named, device, action, started, position, total }, sent_at);
+    const said = readAction({ ...named, device, action, started, position, total }, sent_at);
+    return "unread" in said ? [] : [said];
   };
-  moving.actions = tables.episode_actions.flatMap((row) => {
-    return read(row, row.kind === "played" ? "play" : row.kind, row.acted_at, row.device) ?? [];
-  });
-  moving.plays = tables.plays.flatMap((row) => {
-    const action = read(row, "play", row.ended_at, row.actor_device);
-    return action ? { ...action, begun_at: row.begun_at } : [];
-  });
+  moving.actions = tables.episode_actions.flatMap((row) =>
+    read(row, row.kind === "played" ? "play" : row.kind, row.acted_at, row.device),
+  );
+  moving.plays = tables.plays.flatMap((row) =>
+    read(row, "play", row.ended_at, row.actor_device).map((one) => ({ ...one, begun_at: row.begun_at })),
+  );
   return moving;
 }
 

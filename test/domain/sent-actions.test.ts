@@ -7,7 +7,14 @@ import { readAction } from "../../src/domain/sent-actions.ts";
 
 const NOW = Date.parse("2026-01-01T12:00:00Z");
 const PLAY = { podcast: "https://a.example/feed", episode: "https://a.example/1.mp3", action: "play" };
-const read = (more: object) => readAction({ ...PLAY, ...more }, NOW);
+const unreadOf = (sent: unknown) => {
+  const said = readAction(sent, NOW);
+  return "unread" in said ? said.unread : null;
+};
+const read = (more: object) => {
+  const said = readAction({ ...PLAY, ...more }, NOW);
+  return "unread" in said ? null : said;
+};
 
 test("an action needs a feed, an episode and a kind; all else can be missing or wrong", () => {
   const bare = {
@@ -26,9 +33,12 @@ test("an action needs a feed, an episode and a kind; all else can be missing or 
     expect(read({ guid: wrong, device: wrong, timestamp: wrong })).toEqual(bare as never);
   }
   for (const wrong of [null, [], {}, true, "", " ", "\0", "\ud800", "x".repeat(9000)]) {
-    for (const field of ["podcast", "episode", "action"]) expect(read({ [field]: wrong })).toBeNull();
+    for (const field of ["podcast", "episode", "action"]) {
+      expect(unreadOf({ ...PLAY, [field]: wrong })).toBe(`.${field}`);
+    }
   }
-  for (const sent of [null, 1, "play", [], [PLAY]]) expect(readAction(sent, NOW)).toBeNull();
+  for (const sent of [null, 1, "play"]) expect(unreadOf(sent)).toBe("");
+  for (const sent of [[], [PLAY]]) expect(unreadOf(sent)).toBe(".podcast");
 });
 
 test("seconds are whole, not negative and not too large, also if they come as text", () => {
