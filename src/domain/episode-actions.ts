@@ -140,36 +140,40 @@ function isFinishedAgain(before: StoredAction, { sent_at, position, total }: Sen
   return now - told <= SYNC && actedAt(sent_at, now) >= actedAt(told, now);
 }
 
-/**
- * Whether it says nothing new of what is stored: the client, whose clock is ahead, has sent it or later ones before, or it
- * was told that.
- */
-export const isSentAgain = (before: StoredAction, action: Sent, arrival: Arrival) =>
-  arrival.isAgain === true ||
-  (wasUploaded(before, arrival) && action.sent_at > arrival.now && action.sent_at < before.sent_at) ||
-  isFinishedAgain(before, action, arrival);
+/** Whether it says nothing new of what is stored: the client sends it again, or was told that. */
+export const saysAgain = (before: StoredAction, action: Sent, arrival: Arrival) =>
+  arrival.isAgain === true || isFinishedAgain(before, action, arrival);
 
 /** Whether it is the client's own, and of a time that had not come by our clock. */
-export const isOwnAhead = (before: StoredAction, arrival: Arrival) =>
+const isOwnAhead = (before: StoredAction, arrival: Arrival) =>
   wasUploaded(before, arrival) && before.acted_at < actedAt(before.sent_at, before.sent_at);
 
+/** An action that a client sends, and what is stored of its kind on the episode. */
+interface Compared<Action> {
+  action: Action;
+  episode: number;
+  before: StoredAction;
+}
+
 /**
- * Finds the plays that a client sends again: it had no response, and its clock was ahead, so that their times may be read
- * as later ones now. If that clock is right by now, what it plays then may be earlier than what it sent.
- * @param sent in the client's order @param ends by episode, when the last play ended that it sent before, by its clock
+ * Finds the actions that a client sends again: it had no response, and its clock was ahead, so that their times may be read
+ * as later ones now. If that clock is right by now, what it does then may be earlier than what it sent.
+ * @param sent in the client's order
+ * @param ends of episodes that another client played last: when the client's own last play ended, by its clock
  */
-export function findSentAgain<Action extends Pick<Sent, "sent_at">>(
-  sent: readonly { action: Action; episode: number }[],
+export function findSentAgain<Action extends Pick<EpisodeAction, "sent_at" | "kind">>(
+  sent: readonly Compared<Action>[],
   ends: ReadonlyMap<number, Millis>,
-  now: Millis,
+  arrival: Arrival,
 ): Set<Action> {
   const again = new Set<Action>();
-  const met = new Set<number>();
-  for (const { action, episode } of sent.toReversed()) {
-    const end = ends.get(episode);
+  const met = new Set<StoredAction>();
+  for (const { action, episode, before } of sent.toReversed()) {
+    const othersEnd = action.kind === "play" ? ends.get(episode) : undefined;
+    const end = isOwnAhead(before, arrival) ? before.sent_at : othersEnd;
     if (end === undefined || action.sent_at > end) continue;
-    if (action.sent_at === end) met.add(episode);
-    if (action.sent_at > now || met.has(episode)) again.add(action);
+    if (action.sent_at === end) met.add(before);
+    if (action.sent_at > arrival.now || met.has(before)) again.add(action);
   }
   return again;
 }
@@ -215,7 +219,10 @@ export function countAction(before: StoredAction | undefined, action: Counted, a
   const isSecond = acted_at === before.acted_at;
   // A time that is ahead of ours is read as another one when it is sent again.
   const isSame = position === before.position && (isSecond || sent_at === before.sent_at);
-  if (sentBefore || isSame || isSentAgain(before, action, arrival)) return before;
+  if (sentBefore || saysAgain(before, action, arrival)) return before;
+  // What is sent again is found by the last time that the client sent.
+  const isLaterAhead = isOwn && sent_at > now && sent_at > before.sent_at;
+  if (isSame) return isLaterAhead ? { ...before, sent_at } : before;
   const wasTold = toldUntil === null || before.arrived_at <= toldUntil;
   if (sendsAll && isMark({ started, position, total })) {
     return wasTold && position !== before.position ? { ...before, arrived_at: stamp() } : before;

@@ -4,10 +4,10 @@ import {
   countAction,
   type EpisodeAction,
   findSkipped,
-  isSentAgain,
   latestOf,
   normalizeAction,
   type StoredAction,
+  saysAgain,
   withLength,
 } from "./episode-actions.ts";
 import { withoutScheme } from "./spellings.ts";
@@ -186,7 +186,7 @@ export class EpisodeSet {
       if (isSent) this.#giveUrl(episode, url);
     }
     const isSame = counted === before && before.sent_at === action.sent_at && before.position === action.position;
-    const isKnown = isSame || (before !== undefined && isSentAgain(before, action, arrival));
+    const isKnown = isSame || (before !== undefined && saysAgain(before, action, arrival));
     const isAtStart = sent.position === 0 && (Boolean(sent.total) || arrival.marksStart === true);
     return { episode, action, isAtStart, before, isKnown, isNew: !found, isStored: counted !== before };
   }

@@ -5,7 +5,7 @@ import {
   type Arrival,
   type EpisodeAction,
   findSentAgain,
-  isOwnAhead,
+  normalizeAction,
   understandAction,
 } from "../../domain/episode-actions.ts";
 import { EpisodeSet, isSameUrl, numberOf, type Podcast, urlKey, waitingPodcast } from "../../domain/episode-set.ts";
@@ -112,23 +112,22 @@ export async function addActions(
   return { set, arrived: present };
 }
 
-/** Finds the plays that a client whose clock was ahead sends again, by what is stored of its own ones. */
+/** Finds what a client whose clock was ahead sends again, by what is stored of its own actions. */
 async function findAgain(
   user: UserTx,
   named: Awaited<ReturnType<typeof loadNamed<EpisodeAction>>>,
   set: EpisodeSet,
   arrival: Arrival,
 ): Promise<Set<EpisodeAction>> {
-  const plays = named.flatMap(({ action, podcast, isLeft }) => {
-    if (isLeft || action.kind !== "play") return [];
-    const episode = set.recognize(podcast.podcast, action.guid, action.episode_url);
-    const before = episode?.actions.find(({ kind }) => kind === "play");
+  const compared = named.flatMap(({ action, podcast, isLeft }) => {
+    if (isLeft) return [];
+    const { guid, episode_url, kind } = normalizeAction(action, arrival);
+    const episode = set.recognize(podcast.podcast, guid, episode_url);
+    const before = episode?.actions.find((one) => one.kind === kind);
     return episode && before ? { action, episode: episode.id, before } : [];
   });
-  const isOthers = ({ before }: (typeof plays)[number]) => before.client !== arrival.client;
-  const ends = await findEndsAhead(user, arrival, columnOf(plays.filter(isOthers), "episode"));
-  for (const { episode, before } of plays) if (isOwnAhead(before, arrival)) ends.set(episode, before.sent_at);
-  return findSentAgain(plays, ends, arrival.now);
+  const others = compared.filter(({ action, before }) => action.kind === "play" && before.client !== arrival.client);
+  return findSentAgain(compared, await findEndsAhead(user, arrival, columnOf(others, "episode")), arrival);
 }
 
 /** What says which episode is meant. */

@@ -1116,6 +1116,24 @@ test.each(["Kasts", "gPodder"])(
   },
 );
 
+test.each(["download", "delete", "new"] as const)(
+  "%s of a phone whose clock is ahead is told to others once, though it sends two again at any time",
+  async (kind) => {
+    const [phone, tablet] = [clientOf("phone"), clientOf("tablet")];
+    const ahead = podkeep.clock.now() + 15 * MINUTE;
+    const sent = [ahead, ahead + MINUTE].map((sent_at) => play(0, { kind, sent_at }));
+    await upload(phone, ...sent);
+    let { timestamp, actions } = await read(tablet);
+    expect(actions).toHaveLength(1);
+    for (let n = 0; n < 2; n++) {
+      podkeep.clock.advance(10 * MINUTE);
+      await upload(phone, ...sent);
+      ({ timestamp, actions } = await read(tablet, { since: timestamp }));
+      expect(actions).toEqual([]);
+    }
+  },
+);
+
 test("a client that is not known is told what arrived since two minutes before its `since`", async () => {
   await upload(null, play(1, { sent_at: 1000, episode_url: "https://feed.example/old.mp3" }));
   podkeep.clock.advance(600_000);
