@@ -141,7 +141,7 @@ function fitInto(columns: number, natural: number[]): number[] {
 }
 
 function layRow(row: string[], widths: number[], paint: (text: string) => string): string {
-  const wrapped = row.map((cell, column) => Bun.wrapAnsi(cell, widths[column] ?? 0, { hard: true }).split("\n"));
+  const wrapped = row.map((cell, column) => wrap(cell, widths[column] ?? 0));
   const height = Math.max(...wrapped.map(({ length }) => length));
   const lines = Array.from({ length: height }, (_, line) =>
     wrapped
@@ -153,6 +153,14 @@ function layRow(row: string[], widths: number[], paint: (text: string) => string
       .trimEnd(),
   );
   return lines.join("\n");
+}
+
+/** Lines of at most this width: Bun.wrapAnsi() takes some emoji, such as ❤️, for half as wide as they are. */
+function wrap(text: string, width: number): string[] {
+  for (let columns = width; ; columns--) {
+    const lines = Bun.wrapAnsi(text, columns, { hard: true }).split("\n");
+    if (columns <= 1 || lines.every((line) => Bun.stringWidth(line) <= width)) return lines;
+  }
 }
 
 /** Lays names and values out, one pair per line. */

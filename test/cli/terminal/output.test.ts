@@ -69,6 +69,13 @@ test("a table that is too wide wraps within its columns and loses nothing", asyn
   expect(lines.length).toBeGreaterThan(3);
 });
 
+test("a table that is too wide wraps emoji within its columns too", async () => {
+  await program.run(["token", "issue", "alice", "--label", `phone ${"❤️☎️🎙️".repeat(5)}`]);
+  const lines = await linesAt(80, "token", "list");
+  expect(lines.join("").replace(/[^❤☎🎙]/gu, "")).toBe("❤☎🎙".repeat(5));
+  expect(Math.max(...lines.map((line) => Bun.stringWidth(line)))).toBeLessThanOrEqual(80);
+});
+
 test("deleting asks first and needs a yes", async () => {
   const refused = program.spawnOnTerminal(["user", "delete", "alice"]);
   await refused.screen(/y\/N/);
