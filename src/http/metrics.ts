@@ -6,6 +6,7 @@ import type { Metrics } from "../metrics.ts";
 import { type Counts, readStatus } from "../services/status.ts";
 import { VERSION } from "../version.ts";
 import { within } from "../within.ts";
+import { pathOf } from "./path.ts";
 
 /** Upper bounds in seconds: a poll takes well under a millisecond, a commit on an SD card some tens. */
 const DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
@@ -27,7 +28,7 @@ export function createMetricsEndpoint(newestBackup: NewestBackup = async () => n
   return {
     metrics: createHooks(counted),
     async fetch(app, request) {
-      if (new URL(request.url).pathname !== "/metrics") return new Response("See /metrics\n", { status: 404 });
+      if (pathOf(request) !== "/metrics") return new Response("See /metrics\n", { status: 404 });
       const parts = await Promise.all([counted.metrics(), readProcess(), readDatabase(app), readBackups()]);
       return new Response(parts.join("\n"), { headers: { "Content-Type": Registry.PROMETHEUS_CONTENT_TYPE } });
     },

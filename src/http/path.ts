@@ -2,7 +2,7 @@
 import { getPath } from "hono/utils/url";
 
 /** The path without doubled slashes and without one at its end: apps append paths to base URLs that have one. */
-function pathOf(request: Request): string {
+export function pathOf(request: Request): string {
   // Without a Host header, which health checks of load balancers may lack, the URL is the target alone.
   const path = request.url.startsWith("/") ? (request.url.split("?", 1)[0] ?? "") : getPath(request);
   if (!path.includes("//") && (path.length === 1 || !path.endsWith("/"))) return path;

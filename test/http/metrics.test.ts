@@ -4,6 +4,7 @@ import dashboard from "../../docs/operators/grafana.json";
 import { createMetricsEndpoint, type MetricsEndpoint } from "../../src/http/metrics.ts";
 import { silentLogger } from "../../src/log.ts";
 import { createLookupContext } from "../../src/lookup/context.ts";
+import { listen } from "../../src/server/listen.ts";
 import { issueToken, revokeToken } from "../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../src/services/actor.ts";
 import { guidOf, openTestApp, START, type TestApp, type TestUser } from "../support/app.ts";
@@ -154,6 +155,26 @@ test("commits and the writes in them are counted", async () => {
 test("the metrics endpoint serves nothing else", async () => {
   expect((await metrics.fetch(server.app, new Request("http://127.0.0.1:9042/subscriptions"))).status).toBe(404);
   expect((await user.request("GET", "/metrics")).status).toBe(404);
+});
+
+test("a health check without a Host header, or with a bad one, gets the metrics too", async () => {
+  const listener = await listen({ host: "127.0.0.1", port: 0, flag: "--metrics-listen" }, (request) =>
+    metrics.fetch(server.app, request),
+  );
+  const head = async (...lines: string[]) => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const data = (_: unknown, bytes: Uint8Array) => resolve(new TextDecoder().decode(bytes));
+    const socket = await Bun.connect({ hostname: "127.0.0.1", port: listener.port ?? 0, socket: { data } });
+    socket.write([...lines, "", ""].join("\r\n"));
+    return (await promise).slice(0, "HTTP/1.1 200".length);
+  };
+  try {
+    expect(await head("GET /metrics HTTP/1.0")).toBe("HTTP/1.1 200");
+    expect(await head("GET /metrics?a=b HTTP/1.1", "Host: a b")).toBe("HTTP/1.1 200");
+    expect(await head("GET / HTTP/1.0")).toBe("HTTP/1.1 404");
+  } finally {
+    await listener.stop(true);
+  }
 });
 
 const documentation = () => Bun.file(new URL("../../docs/operators/metrics.md", import.meta.url)).text();
