@@ -14,6 +14,6 @@ const OWN_PATH = / (?:href|src|action)="(?=\/)/g;
 export async function show(c: Context<HttpEnv>, page: Child, status: ContentfulStatusCode = 200): Promise<Response> {
   const frame = (await c.get("frame")?.()) ?? EMPTY;
   const html = `<!doctype html>${await (<FrameContext.Provider value={frame}>{page}</FrameContext.Provider>)?.toString()}`;
-  const text = withoutBidiControls(html).replace(OWN_PATH, `$&${c.get("basePath")}`);
+  const text = withoutBidiControls(html).replace(OWN_PATH, (start) => start + c.get("basePath"));
   return sendText(c, text, "text/html; charset=UTF-8", status);
 }

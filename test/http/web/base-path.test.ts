@@ -22,6 +22,7 @@ describe.each([
   ["keeps its path", "/podkeep", false],
   ["strips a path of two parts", "/home/podkeep", true],
   ["keeps a path of two parts", "/home/podkeep", false],
+  ["keeps a path with dollar signs", "/my$$pods", false],
   ["strips a path that podkeep has too", "/podcasts", true],
 ] as const)("behind a proxy that %s", (_, base, strips) => {
   let server: TestApp;
