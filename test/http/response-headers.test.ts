@@ -109,3 +109,14 @@ test("HEAD has the length that GET has, on every protocol", async () => {
     expect([path, get.headers.get("x-content-type-options")]).toEqual([path, "nosniff"]);
   }
 });
+
+test("HEAD of a page has the status, the type and the place to go to that GET has, without a page or a session too", async () => {
+  for (const path of ["/nowhere", "/podcasts/nowhere?page=2", "/history?by=app"]) {
+    const heads = ["GET", "HEAD"].map(async (method) => {
+      const { status, headers } = await server.send(method, path, { headers: { Accept: "text/html" } });
+      return [path, status, headers.get("content-type"), headers.get("location")];
+    });
+    const [get, head] = await Promise.all(heads);
+    expect(head).toEqual(get!);
+  }
+});

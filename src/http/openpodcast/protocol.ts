@@ -38,7 +38,7 @@ export function createOpenPodcast(app: App, shared: Shared): OpenPodcast {
       http.route("/", api);
       http.route("/v1", api);
       http.notFound((c) => {
-        const opensPage = c.req.method === "GET" && c.req.header("Accept")?.includes("text/html");
+        const opensPage = ["GET", "HEAD"].includes(c.req.method) && c.req.header("Accept")?.includes("text/html");
         return opensPage ? page(c) : respondToError(NO_PATH, c, methods);
       });
       respondToErrors(http, app.log, (error, c) => respondToError(error, c, methods));

@@ -83,7 +83,7 @@ export function pageOf(c: Context<HttpEnv>): string {
   const [, section = "", page] = req.path.split("/");
   // After a file, a browser would stay on the sign-in page.
   if (/\.(csv|json|opml)$/.test(req.path)) return `/${section}`;
-  if (req.method === "GET") return req.path + new URL(req.url).search;
+  if (req.method !== "POST") return req.path + new URL(req.url).search;
   const form = parseUrl(req.header("Referer") ?? "");
   const basePath = c.get("basePath");
   // What begins with two slashes is another site.
