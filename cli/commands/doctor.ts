@@ -36,6 +36,8 @@ function readToken(text: string): string {
 }
 
 async function printFindings(outside: Outside, command: Command): Promise<void> {
+  if (outside.token !== undefined && outside.url === undefined)
+    throw new DomainError("invalid", "--token is for the server at --url: give its public URL too");
   const { examine } = await import("../../src/doctor/doctor.ts");
   const flags = flagsOf(command);
   const findings = await examine(flags, serviceFiles(flags), outside);

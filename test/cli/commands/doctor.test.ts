@@ -167,6 +167,11 @@ test("a token that was cut is refused, and not taken for a server that does not 
   expect([code, err]).toEqual([2, expect.stringContaining("It must be a whole token")]);
 });
 
+test("a token without the URL of its server is refused: it would be checked nowhere", async () => {
+  const { code, err } = await podkeep.run(["doctor", "--token", "podkeep_4vb"]);
+  expect([code, err]).toEqual([2, expect.stringContaining("--token is for the server at --url")]);
+});
+
 test("wrong settings are reported", async () => {
   // config show fails too while a setting is wrong.
   const advice = expect.stringContaining("podkeep help settings");
