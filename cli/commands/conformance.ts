@@ -218,6 +218,8 @@ async function readTarget(url: string, options: Options): Promise<Target> {
   if (user === "" && token === null) {
     throw new DomainError("invalid", "Name the test account: --user NAME, --token TOKEN, or both");
   }
+  if (passwordStdin && user === "")
+    throw new DomainError("invalid", "--password-stdin is for the account of a user: add --user NAME");
   if (secondToken !== null && secondToken === token)
     throw new DomainError("invalid", "--second-token is --token again: issue another one, because a token is one app");
   if (otherUser !== null && otherUserToken === null)

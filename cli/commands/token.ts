@@ -29,7 +29,7 @@ export function addTokenCommands(program: Command): void {
     .addOption(new Option("--scope <scope>", "write includes read").choices(["read", "write"]).default("write"))
     .option("--expires <when>", "after a duration (90d) or at a date (2027-01-31, UTC); default: never", readFuture)
     .option("--qr", "also show the three values as a QR code: a phone shows them as text to copy")
-    .option("--header", "print only the Authorization header, for curl")
+    .addOption(new Option("--header", "print only the Authorization header, for curl").conflicts("qr"))
     .addHelpText("after", "\nExample: podkeep token issue ann --label AntennaPod --expires 90d")
     .action(issue);
   addSettings(issuing, ADDRESS_SETTINGS);

@@ -169,6 +169,7 @@ test("without an account, or without a terminal to ask for the password on, noth
       ["--user", "test", "--token", first, "--other-user", "Test", "--other-user-token", "x"],
       "--other-user is --user again: name another user",
     ],
+    [["--token", first, "--password-stdin"], "--password-stdin is for the account of a user: add --user NAME"],
     [["--user", "test", "--rate", "0"], "It must be a number from above 0 to 1000."],
     [["--user", "test", "--timeout", "0"], "It must be a number of seconds from 1 to 600."],
   ] as const) {

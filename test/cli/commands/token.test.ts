@@ -67,6 +67,8 @@ test("server, user and password are printed in the order in which apps ask for t
   expect(more.out).toMatch(/^Scope +read\nExpires +2099-01-01T00:00:00Z$/m);
   const { out: header } = await podkeep.run(["token", "issue", "ann", "--header"]);
   expect(header).toMatch(/^Authorization: Bearer podkeep_\S+\n$/);
+  const both = await podkeep.run(["token", "issue", "ann", "--header", "--qr"]);
+  expect([both.code, both.err]).toEqual([2, expect.stringContaining("cannot be used with option '--qr'")]);
 });
 
 test.each([
