@@ -22,8 +22,8 @@ type Values = (app: App, words: string[]) => Promise<Candidate[]>;
 
 const users: Values = async (app) => (await listUsers(app)).map(({ name }) => ({ value: name, description: "user" }));
 
-const tokens: Values = async (app) =>
-  (await listTokens(app))
+const tokens: Values = async (app, [user]) =>
+  (await listTokens(app, user))
     .filter(({ revoked_at }) => revoked_at === null)
     .map(({ id, user, label }) => ({ value: id, description: `${user} ${label}` }));
 
@@ -63,7 +63,8 @@ const VALUES: Record<string, Values> = {
 
 /** Asks the shell to complete file names. */
 const FILES = ":files";
-const TAKES_FILES = /file|dir/;
+/** In the name of an argument, or in the flags of an option. */
+const TAKES_FILES = /file|dir|<database>/;
 
 /** The typed words, parsed. */
 interface Typed {
@@ -80,9 +81,17 @@ const optionsOf = (command: Command): Option[] => [
   ...command.createHelp().visibleGlobalOptions(command),
 ];
 
+/** An option and its value, typed as one word with an equals sign; otherwise the word alone. */
+function splitWord(word: string): [string] | [string, string] {
+  const at = word.startsWith("--") ? word.indexOf("=") : -1;
+  return at < 0 ? [word] : [word.slice(0, at), word.slice(at + 1)];
+}
+
 function parseWords(program: Command, finished: string[]): Typed {
   const typed: Typed = { command: program, words: [], flags: {}, open: undefined };
-  for (const word of finished) {
+  for (const word of finished.flatMap<string>(splitWord)) {
+    // Bash makes a word of the equals sign.
+    if (typed.open && word === "=") continue;
     if (typed.open) {
       typed.flags[typed.open.attributeName()] = word;
       typed.open = undefined;
@@ -100,17 +109,23 @@ function parseWords(program: Command, finished: string[]): Typed {
 
 /** The lines that the completion scripts read: a value, a tab, its description. */
 export async function complete(program: Command, words: string[]): Promise<string[]> {
-  const current = words.at(-1) ?? "";
-  const typed = parseWords(program, words.slice(0, -1));
+  const last = words.at(-1) ?? "";
+  const [option, value] = splitWord(last);
+  const isSplit = value !== undefined;
+  const typed = parseWords(program, isSplit ? [...words.slice(0, -1), option] : words.slice(0, -1));
+  const current = value ?? (typed.open && last === "=" ? "" : last);
+  const start = isSplit ? `${option}=` : "";
   const candidates = await candidatesFor(typed, current).catch(() => []);
   return candidates
     .filter(({ value }) => value === FILES || value.startsWith(current))
-    .map(({ value, description }) => (value === FILES ? FILES : `${printable(value)}\t${printable(description)}`));
+    .map(({ value, description }) =>
+      value === FILES ? FILES : `${start}${printable(value)}\t${printable(description)}`,
+    );
 }
 
 async function candidatesFor(typed: Typed, current: string): Promise<Candidate[]> {
   const { command, open } = typed;
-  if (open) return valuesOf(typed, open, open.attributeName(), VALUES[open.long ?? ""]);
+  if (open) return valuesOf(typed, open, open.flags, VALUES[open.long ?? ""]);
   if (current.startsWith("-")) {
     return optionsOf(command).map(({ long, short, description }) => ({ value: long ?? short ?? "", description }));
   }
@@ -131,7 +146,7 @@ async function valuesOf(
   find: Values | undefined,
 ): Promise<Candidate[]> {
   if (argChoices) return argChoices.map((value) => ({ value, description: "" }));
-  if (!find) return TAKES_FILES.test(name.toLowerCase()) ? [{ value: FILES, description: "" }] : [];
+  if (!find) return TAKES_FILES.test(name) ? [{ value: FILES, description: "" }] : [];
   const given: Flags = {};
   if (flags["dataDir"] !== undefined) given.data_dir = flags["dataDir"];
   if (flags["databaseUrl"] !== undefined) given.database_url = flags["databaseUrl"];

@@ -118,8 +118,26 @@ function testShell(shell: string): void {
     expect(complete("token", "issue", "--scope", "read", "a")).toEqual(["alice"]);
   });
 
+  /** As the shell gives what was typed with an equals sign. */
+  const withEquals = (flag: string, value: string) => (shell === "bash" ? [flag, "=", value] : [`${flag}=${value}`]);
+
+  test("a flag with an equals sign is completed, and other data than the default's is asked", () => {
+    const [read = ""] = withEquals("--scope", "read").slice(-1);
+    expect(complete("token", "issue", ...withEquals("--scope", "re"))).toEqual([read]);
+    expect(complete("token", "issue", ...withEquals("--scope", "read"), "a")).toEqual(["alice"]);
+    expect(complete("token", "list", ...withEquals("--data-dir", "/nonexistent"), "")).toEqual([]);
+    if (shell === "bash") expect(complete("token", "issue", "--scope", "=")).toEqual(["read", "write"]);
+  });
+
+  test("only the user's own tokens filter the history", () => {
+    expect(complete("history", "alice", "--by", "")).toEqual([token]);
+    expect(complete("history", "bob", "--by", "")).toEqual([]);
+  });
+
   test("the shell completes files", () => {
     expect(complete("backup", "verify", "")).toEqual(["FILES"]);
+    expect(complete("conformance", "http://127.0.0.1", "--junit", "")).toEqual(["FILES"]);
+    expect(complete("copy", "--from", "")).toEqual(["FILES"]);
   });
 
   test("nothing is suggested or created without a database", () => {
