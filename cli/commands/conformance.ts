@@ -9,7 +9,7 @@ import { printable } from "../../src/domain/printable.ts";
 import { DomainError } from "../../src/errors.ts";
 import { plural } from "../../src/plural.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { isTerminal, print, STDERR, wantsJson } from "../terminal/output.ts";
+import { clearLine, isTerminal, print, STDERR, wantsJson } from "../terminal/output.ts";
 import { askPassword } from "../terminal/password.ts";
 import { printRun, requireWritable } from "../terminal/run-report.ts";
 
@@ -254,7 +254,7 @@ async function readTarget(url: string, options: Options): Promise<Target> {
 
 /** On a terminal, one line that says how far the run is. */
 function progressOf(total: number) {
-  const write = (text: string) => (isTerminal(STDERR) ? process.stderr.write(`\r\x1b[K${text}`) : undefined);
+  const write = (text: string) => (isTerminal(STDERR) ? process.stderr.write(clearLine() + text) : undefined);
   let done = 0;
   return {
     show: ({ check: { id } }: Result) => write(`${++done}/${total} ${id}`.slice(0, process.stderr.columns || 80)),

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Copied, Progress } from "../../src/services/transfer.ts";
 import { availableSettings } from "../flags.ts";
 import { workInterruptibly } from "../terminal/interruption.ts";
-import { isTerminal, layTable, printResult, STDERR } from "../terminal/output.ts";
+import { clearLine, isTerminal, layTable, printResult, STDERR } from "../terminal/output.ts";
 
 /** Milliseconds between progress updates. */
 const PAUSE = 200;
@@ -40,7 +40,7 @@ function showProgress(): (progress: Progress) => void {
     shown = now;
     const seconds = Math.round((now - start) / 1000);
     process.stderr.write(
-      `\r\x1b[K${step}: ${users} of ${of} users, ${rows} rows, ${seconds} s${users === of ? "\n" : ""}`,
+      `${clearLine()}${step}: ${users} of ${of} users, ${rows} rows, ${seconds} s${users === of ? "\n" : ""}`,
     );
   };
 }

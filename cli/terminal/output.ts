@@ -82,11 +82,14 @@ const END = 1000;
 export const cutMiddle = (message: string): string =>
   message.length > 2 * END ? `${message.slice(0, END)} … ${message.slice(-END)}` : message;
 
+/** Begins the line of a terminal again. One without escape sequences, such as Emacs' shell, would show them. */
+export const clearLine = (): string => (process.env["TERM"] === "dumb" ? "\r" : "\r\x1b[K");
+
 /** Prints an error on standard error, in place of an unfinished line of progress. */
 export async function printError(json: boolean, code: string, text: string): Promise<void> {
   const message = cutMiddle(text);
   const isTTY = isTerminal(STDERR);
-  const start = isTTY ? "\r\x1b[K" : "";
+  const start = isTTY ? clearLine() : "";
   const label = colorsOf({ isTTY }).red("error:");
   const line = json ? printableJson({ error: { code, message } }) : `${label} ${printable(message)}`;
   await print(start + line, STDERR);

@@ -24,6 +24,11 @@ test("a list is a table with a bold head; NO_COLOR removes the style", async () 
   expect(plain.shown).toContain("alice");
 });
 
+test("an error has no escape sequences on a terminal that knows none", async () => {
+  const { shown } = await program.spawnOnTerminal(["token", "list", "nobody"], { TERM: "dumb" }).ended();
+  expect(shown.trim()).toBe("error: There is no user nobody");
+});
+
 test("the columns of a table are aligned, wide characters included", async () => {
   for (const label of ["電話", "phone"]) await program.run(["token", "issue", "alice", "--label", label]);
   const { shown } = await program.spawnOnTerminal(["token", "list"], { NO_COLOR: "1" }).ended();
