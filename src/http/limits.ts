@@ -1,4 +1,4 @@
-// Limits of one request, in proportion to PODKEEP_MAX_ITEMS.
+// Limits of one request; those of counts are in proportion to PODKEEP_MAX_ITEMS.
 import { z } from "zod";
 import type { Config } from "../config/settings.ts";
 import { MOST_NAMES, NameCount } from "../domain/name-count.ts";

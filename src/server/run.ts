@@ -42,7 +42,8 @@ interface RunOptions {
 
 /**
  * Runs the server until SIGTERM or SIGINT.
- * @throws DomainError "config" if the settings don't let it start, "conflict" if another process uses the data
+ * @throws DomainError "config" if the settings don't let it start, "conflict" if another process uses the data,
+ *   "unavailable" if a port or the database is not available now
  */
 export async function runServer(config: Config, options: RunOptions): Promise<void> {
   const output = createLog(config.log_level, options.forPeople);
