@@ -111,11 +111,13 @@ export async function clockIn(tx: Tx, user_id: number): Promise<number> {
 
 function counting(row: Counters, wall: Context["clock"]) {
   const counters = { ...row };
+  let hasStamped = false;
   return {
     counters,
     nextTimestamp: () => {
-      const next = counters.clock + 1;
-      counters.clock = counters.clock === row.clock ? Math.max(timeForChanges(wall.now()), next) : next;
+      const now = hasStamped ? 0 : timeForChanges(wall.now());
+      hasStamped = true;
+      counters.clock = Math.max(now, counters.clock + 1);
       return counters.clock;
     },
     clock: () => counters.clock,

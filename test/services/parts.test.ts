@@ -527,3 +527,19 @@ test.each([200, MANY])(
     expect(await listOf(user)).toEqual([]);
   },
 );
+
+test("podcasts that one upload removes in two parts are noticed, and come back by a moment of days after the change before", async () => {
+  const user = await podkeep.user();
+  const phone = deviceOf(user, "phone");
+  const gone = urls("gone", 150);
+  const { timestamp } = await get(phone, 0);
+  await uploadFeedChanges(podkeep.app, phone.actor, phone.client, { add: gone, remove: [] });
+  await get(phone, timestamp);
+  podkeep.clock.advance(24 * 60 * 60_000);
+  const as_of = podkeep.clock.now();
+  podkeep.clock.advance(24 * 60 * 60_000);
+  await uploadFeedChanges(podkeep.app, phone.actor, phone.client, { add: [], remove: gone });
+  expect(await listMassRemovals(podkeep.app, phone.actor, as_of)).toMatchObject([{ removed: 150, missing: 150 }]);
+  await restoreSubscriptions(podkeep.app, phone.actor, { as_of }, false);
+  expect(await listOf(user)).toEqual(gone.sort());
+});

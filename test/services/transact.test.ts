@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Database } from "../../src/db/database.ts";
 import { actAsUser } from "../../src/services/actor.ts";
 import { transact } from "../../src/services/transact.ts";
-import { openTestApp, type TestApp } from "../support/app.ts";
+import { openTestApp, START, type TestApp } from "../support/app.ts";
 import { withMethods } from "../support/with-methods.ts";
 
 let podkeep: TestApp;
@@ -30,4 +30,13 @@ test("what follows a commit happens once, also if the transaction is repeated af
   });
   expect(runs).toBe(2);
   expect(acts).toEqual([2]);
+});
+
+test("a change is not dated before its wall time, though the user's clock was moved on before it", async () => {
+  const { id } = await podkeep.user();
+  const [first, second] = await transact(podkeep.app, actAsUser(id), async (user) => {
+    user.moveClock(1000);
+    return [user.nextTimestamp(), user.nextTimestamp()];
+  });
+  expect([first, second]).toEqual([START, START + 1]);
 });
