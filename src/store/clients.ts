@@ -14,8 +14,8 @@ export const listProducts = statement((db, p: Owner) =>
     .orderBy("product"),
 );
 
-/** What a client was last given, by the user's clock, which never goes back as the server's may; null before it asked. */
-const GIVEN = sql`(select max(given) from cursors
+/** When a client asked last, by the user's clock, which never goes back as the server's may; null before it asked. */
+const ASKED = sql`(select max(case when stream = 'lists' then start else given * 1000 + 999 end) from cursors
   where cursors.user_id = clients.user_id and cursors.client = clients.id)`;
 
 /** Clients of one product on one device, the last that synced first. */
@@ -26,7 +26,7 @@ export const listClientsOn = statement((db, p: Owner & { device: string; product
     .where("user_id", "=", p.user_id)
     .where("device", "=", p.device)
     .where("product", "=", p.product)
-    .orderBy(sql`coalesce(${GIVEN}, 0)`, "desc")
+    .orderBy(sql`coalesce(${ASKED}, 0)`, "desc")
     .orderBy("seen_at", "desc")
     .orderBy("id"),
 );
@@ -58,7 +58,7 @@ export const listOldClients = statement((db, p: Owner & { id: string; kept: numb
     .select("id")
     .where("user_id", "=", p.user_id)
     .where("id", "!=", p.id)
-    .orderBy((row) => sql`coalesce(${GIVEN}, ${row.ref("began")})`, "desc")
+    .orderBy((row) => sql`coalesce(${ASKED}, ${row.ref("began")})`, "desc")
     .orderBy("seen_at", "desc")
     .orderBy("id")
     // SQLite skips no rows without a limit.

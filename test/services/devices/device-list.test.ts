@@ -465,6 +465,32 @@ test("of 100 clients, a new one that has only sent its list yet stays when anoth
   );
 });
 
+test.each<[string, (actor: Actor, client: Client) => Promise<unknown>]>([
+  ["asks for changes", (actor, client) => readFeedChanges(podkeep.app, actor, client, { since: 0 })],
+  ["reads the whole list", (actor, client) => listDeviceFeeds(podkeep.app, actor, client)],
+])("of 100 clients, one that %s stays when another begins, not all that only sent lists", async (_, ask) => {
+  const user = await podkeep.user();
+  await user.add("https://a.example/rss");
+  const clientOn = (device: string) => {
+    const actor = actAsUser(user.id, null, device);
+    return [actor, identifyClient(actor, antennapod)] as const;
+  };
+  const send = async (device: string) => {
+    podkeep.clock.advance(1000);
+    await uploadFeedList(podkeep.app, ...clientOn(device), [`https://${device}.example/rss`]);
+  };
+  await send("phone");
+  for (let count = 0; count < 99; count++) await send(`other${count}`);
+  podkeep.clock.advance(60_000);
+  await ask(...clientOn("phone"));
+  await send("tablet");
+  const rows = await podkeep.sql(`select device from clients where user_id = '${user.id}'`);
+  const devices = rows.map(({ device }) => device);
+  expect(devices).toHaveLength(100);
+  expect(devices).toContain("phone");
+  expect(devices).not.toContain("other0");
+});
+
 // A statement on PostgreSQL gives turns anyway.
 test.if(ON_SQLITE)("others get turns at each step of what a client reads or uploads of a long list", async () => {
   const { app } = podkeep;
