@@ -23,6 +23,7 @@ const Export = z.object({
         deleted: z.int().nullable(),
       }),
     ),
+    history: z.array(z.object({ subscription: id.nullable(), merged_into: id.nullable() })).default([]),
     devices: z.array(z.object({ id: z.string(), caption: z.string(), type: z.enum(DEVICE_TYPES) })).default([]),
     episodes: z
       .array(
@@ -67,11 +68,11 @@ export function readExport(text: string): Moving {
   const live = tables.subscriptions.filter(isSubscribed);
   moving.feeds = live.map(({ feed_url, title, guid }) => ({ feed_url, title, guid: guid.toLowerCase() }));
   moving.devices = tables.devices;
-  const feeds = new Map(tables.subscriptions.map((row) => [row.id, row.feed_url]));
+  const feedOf = feedsIn(tables);
   const episodes = new Map(tables.episodes.map((row) => [row.id, row]));
   const read = (row: Place, action: string, sent_at: number, device: string | null) => {
     const episode = episodes.get(row.episode);
-    const podcast = feeds.get(episode?.podcast ?? 0) ?? episode?.feed_url;
+    const podcast = feedOf(episode?.podcast ?? 0) ?? episode?.feed_url;
     const { started, position, total } = row;
     const named = { podcast, episode: episode?.url, guid: episode?.guid };
     const said = readAction({ ...named, device, action, started, position, total }, sent_at);
@@ -84,6 +85,25 @@ export function readExport(text: string): Moving {
     read(row, "play", row.ended_at, row.actor_device).map((one) => ({ ...one, begun_at: row.begun_at })),
   );
   return moving;
+}
+
+type Tables = z.infer<typeof Export>["tables"];
+
+/** Finds the feeds of podcasts. The episodes of one that became part of another may have waited to be moved there. */
+function feedsIn({ subscriptions, history }: Tables): (podcast: number) => string | undefined {
+  const feeds = new Map(subscriptions.map((row) => [row.id, row.feed_url]));
+  const merges = history.filter(({ merged_into }) => merged_into !== null);
+  const merged = new Map(merges.map(({ subscription, merged_into }) => [subscription, merged_into]));
+  return (podcast) => {
+    // After a restored backup two podcasts can have been merged in both directions.
+    const seen = new Set<number | null>();
+    let at: number | null = podcast;
+    while (at !== null && !feeds.has(at) && !seen.has(at)) {
+      seen.add(at);
+      at = merged.get(at) ?? null;
+    }
+    return feeds.get(at ?? 0);
+  };
 }
 
 function parse(text: string) {

@@ -305,6 +305,26 @@ test("podkeep's own file brings what was listened to of a podcast that was merge
   expect(await feeds(here.actor)).toEqual([NEW, NEW]);
 });
 
+test("podkeep's own file brings what was listened to of a podcast that was merged twice, though no episode is moved yet", async () => {
+  const [there, here] = [await open(), await open()];
+  const [FIRST, SECOND, LAST] = ["https://1.example/rss", "https://2.example/rss", "https://3.example/rss"];
+  const guids: string[] = [];
+  for (const feed_url of [FIRST, SECOND, LAST]) guids.push((await there.user.add(feed_url)).guid);
+  const actions = Array.from({ length: 1100 }, (_, n) => ({
+    ...at(100, START - 5000),
+    guid: `g${n}`,
+    feed_url: FIRST,
+  }));
+  await there.move({ actions });
+  await there.user.request("PATCH", `/subscriptions/${guids[0]}`, { new_guid: guids[1] });
+  await there.user.request("PATCH", `/subscriptions/${guids[1]}`, { new_guid: guids[2] });
+  expect(await podkeep.sql(`select target from episode_moves where user_id = ${there.user.id}`)).toHaveLength(2);
+  await here.move(readExport(await fileOf(there.actor)));
+  const begun = await listBegun(podkeep.app, here.actor, 2000);
+  expect(begun).toHaveLength(1100);
+  expect(new Set(begun.map(({ feed_url }) => feed_url))).toEqual(new Set([LAST]));
+});
+
 test("a dry run counts what it would store, however often an episode that is here is named", async () => {
   const { actor, move } = await open();
   await move({ actions: [at(100, START - 9000)] });
