@@ -185,15 +185,19 @@ async function storePlays(context: Context, copy: Copy, plays: Moving["plays"]):
       const { begun_at, sent_at: ended_at, started, position, total } = normalizeAction(action);
       return episode ? { episode: set.present(episode).id, client, begun_at, ended_at, started, position, total } : [];
     });
-    return { set, missing: await findNewPlays(user, found), others: named.length - found.length };
+    return { set, found, others: named.length - found.length };
   };
   if (dry_run) {
-    const { missing, others } = await rehearse(context, actor, read);
-    return missing.length + others;
+    return rehearse(context, actor, async (user) => {
+      const { found, others } = await read(user);
+      return (await findNewPlays(user, found)).length + others;
+    });
   }
   return transactAfterMoves(context, actor, async (user) => {
-    const { set, missing } = await read(user);
+    const { set, found } = await read(user);
     if (!(await saveEpisodeSet(user, set))) return null;
+    // Episodes that turned out to be one have the plays of both now.
+    const missing = await findNewPlays(user, found);
     await copyPlays(user, missing);
     return missing.length;
   });

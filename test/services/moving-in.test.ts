@@ -130,6 +130,22 @@ test("plays come in of an episode that a later one of them shows to be another",
   expect(plays.map(({ ended_at }) => (START - ended_at) / 3_600_000)).toEqual([2, 3, 8, 9]);
 });
 
+test("a play that came in before comes in once, though the file now shows that its episode is another one", async () => {
+  const { actor, move } = await open();
+  const [byUrl, byGuid] = [{ episode_url: "https://a.example/1.mp3", guid: null }, { guid: "g" }];
+  const playOf = (episode: Partial<Moving["actions"][number]>) => ({
+    ...play(60, { feed_url: FEED, sent_at: START - 3_600_000, started: 0, ...episode }),
+    begun_at: START - 3_660_000,
+  });
+  await move({ actions: [playOf(byUrl)], plays: [playOf(byUrl)] });
+  await uploadActions(podkeep.app, actor, null, [
+    play(5, { feed_url: FEED, guid: "g", sent_at: START - 9 * 3_600_000 }),
+  ]);
+  const before = (await listPlays(podkeep.app, actor, { limit: 10 })).plays.length;
+  expect((await move({ plays: [playOf({ ...byUrl, ...byGuid })] })).stored).toBe(0);
+  expect((await listPlays(podkeep.app, actor, { limit: 10 })).plays).toHaveLength(before);
+});
+
 test("of two places in one second the one that came last there counts, at each run", async () => {
   const { move, place } = await open();
   const actions = [at(100, START - 5000), at(300, START - 5000)];
