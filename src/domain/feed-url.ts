@@ -51,7 +51,8 @@ function readKey(feed_url: string): string | FeedUrlRefusal {
   const scheme = /^([a-z][a-z0-9+-]*):(?!\d)/i.exec(feed_url)?.[1]?.toLowerCase();
   if (!scheme) return { message: "No protocol present" };
   if (scheme !== "http" && scheme !== "https") return { message: "Only http and https are supported" };
-  const key = feedKey(feed_url);
+  // What apps and files have is read without spaces at the end: kept, one would make two subscriptions of one feed.
+  const key = feed_url === feed_url.trimEnd() ? feedKey(feed_url) : null;
   return key === null || !isSafeAddress(feed_url) ? { message: "Not a valid URL" } : key;
 }
 
@@ -91,8 +92,7 @@ const PLAIN_HOST = /^(?!.*xn--)([a-z\d-]+\.)+[a-z]+$/;
 // Cut from the text itself, because URL would rewrite the path and the query.
 function feedKey(feed_url: string): string | null {
   const [, authority, rest = ""] = /^https?:\/\/([^/?#\\]+)([^#]*)/i.exec(feed_url) ?? [];
-  // URL parsers drop a space at the end; kept, it would make two subscriptions of one feed.
-  if (authority === undefined || rest.startsWith("\\") || feed_url.endsWith(" ")) return null;
+  if (authority === undefined || rest.startsWith("\\")) return null;
   const host = PLAIN_HOST.test(authority) ? authority : parseUrl(feed_url)?.host;
   if (host === undefined) return null;
   const userinfo = authority.slice(0, authority.lastIndexOf("@") + 1);

@@ -120,6 +120,14 @@ test("a feed URL is kept exactly as it was sent", () => {
   }
 });
 
+test.each([" ", "\u00a0", "\u2003", "\u2028", "\u3000", "\ufeff"])(
+  "a space of any kind at the end is refused: apps' uploads and OPML lose it, and would mean another feed: %j",
+  (space) => {
+    expect(readFeedUrl(`https://a.example/rss${space}`)).toEqual({ message: "Not a valid URL" });
+    expect(readFeedUrl(`https://a.example/${space}rss`)).toHaveProperty("hash");
+  },
+);
+
 test("8,192 bytes are taken, one more is not", () => {
   const start = "https://a.example/";
   const longest = start + "x".repeat(8192 - start.length);
