@@ -2,9 +2,11 @@
 import { type Arrival, type EpisodeAction, normalizeAction } from "../domain/episode-actions.ts";
 import { EpisodeSet, numberOf } from "../domain/episode-set.ts";
 import { hashFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
+import { readGuid } from "../domain/guid.ts";
 import { type Moving, type MovingDevice, UNTIMED } from "../domain/moving-in.ts";
 import { hashText } from "../domain/text-keys.ts";
 import { findFeeds } from "../store/feeds.ts";
+import { findGuids } from "../store/guids.ts";
 import { listAddedBy } from "../store/history.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
@@ -119,15 +121,22 @@ function pastPlays({ config }: Context, { plays }: Moving, now: number): Moving[
 
 type Feeds = Moving["feeds"];
 
-/** Which feeds an earlier run added, also those that are gone since. */
+/** Which feeds an earlier run added, also those that are gone since, were merged, or have moved there. */
 async function findAdded({ database }: Context, { user_id, label }: Actor, feeds: Feeds) {
-  const hashes = feeds.map(({ feed_url }) => ({ feed: hashFeedUrl(feed_url) }));
+  const named = feeds.map(({ feed_url, guid, ...rest }) => {
+    return { ...rest, feed_url, guid: readGuid(guid), feed: hashFeedUrl(feed_url) };
+  });
   return database.read(async (tx) => {
     const ids = await listAddedBy(tx, { user_id, label: label ?? "" });
-    const known = ids.size === 0 ? [] : await findFeeds(tx, { user_id }, hashes);
-    const before = new Set(known.filter((row) => ids.has(row.subscription)).map((row) => row.feed));
-    const isAdded = ({ feed_url }: Feeds[number]) => before.has(hashFeedUrl(feed_url));
-    return { added: feeds.filter(isAdded), fresh: feeds.filter((feed) => !isAdded(feed)) };
+    if (ids.size === 0) return { added: [], fresh: feeds };
+    const guids = named.flatMap(({ guid }) => (guid === null ? [] : [{ guid }]));
+    const byFeed = new Map((await findFeeds(tx, { user_id }, named)).map((row) => [row.feed, row.subscription]));
+    const byGuid = new Map((await findGuids(tx, { user_id }, guids)).map((row) => [row.guid, row.subscription]));
+    const isAdded = ({ feed, guid }: (typeof named)[number]) => {
+      const id = byFeed.get(feed) ?? byGuid.get(guid ?? "");
+      return id !== undefined && ids.has(id);
+    };
+    return { added: named.filter(isAdded), fresh: named.filter((one) => !isAdded(one)) };
   });
 }
 

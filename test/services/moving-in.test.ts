@@ -14,7 +14,7 @@ import { listPlays } from "../../src/services/listening/play-list.ts";
 import { setPosition } from "../../src/services/listening/positions.ts";
 import { moveIn } from "../../src/services/moving-in.ts";
 import { play } from "../domain/episode-sync.ts";
-import { openTestApp, START, type TestApp } from "../support/app.ts";
+import { guidOf, openTestApp, START, type TestApp } from "../support/app.ts";
 import { sameHash } from "../support/attacks.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 
@@ -177,6 +177,26 @@ test("a podcast that another app removed before is added; what was unsubscribed 
   }
   expect((await move({ feeds })).feeds.added).toHaveLength(0);
   expect((await user.changes()).filter((one) => one.is_subscribed)).toEqual([]);
+});
+
+test("what was unsubscribed since an earlier run stays so, though it became part of another podcast before", async () => {
+  const { user, move } = await open();
+  const other = await user.add("https://other.example/rss");
+  const feeds = [{ feed_url: FEED, title: null, guid: null }];
+  await move({ feeds });
+  const [{ guid }] = (await user.changes()).filter(({ feed_url }) => feed_url === FEED);
+  await user.request("PATCH", `/subscriptions/${guid}`, { new_guid: other.guid });
+  await user.request("PATCH", `/subscriptions/${other.guid}`, { is_subscribed: false });
+  expect((await move({ feeds })).feeds.added).toEqual([]);
+  expect((await user.changes()).map(({ is_subscribed }) => is_subscribed)).not.toContain(true);
+});
+
+test("what was unsubscribed since an earlier run stays so, though it has moved on the other server since", async () => {
+  const { user, move } = await open();
+  const feed = { feed_url: FEED, title: null, guid: guidOf(1) };
+  await move({ feeds: [feed] });
+  await user.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false });
+  expect((await move({ feeds: [{ ...feed, feed_url: "https://moved.example/rss" }] })).feeds.added).toEqual([]);
 });
 
 test("every device is told at its next sync", async () => {
