@@ -6,7 +6,7 @@ import { countFeeds } from "../../src/services/devices/device-list.ts";
 import { readActions } from "../../src/services/listening/episode-actions.ts";
 import { deleteEpisodesOf } from "../../src/services/listening/episode-moves.ts";
 import { listEpisodePlays, listPlays, type PlayPosition, streamPlays } from "../../src/services/listening/play-list.ts";
-import { listChanges } from "../../src/services/subscriptions/change-feed.ts";
+import { type ChangePosition, listChanges } from "../../src/services/subscriptions/change-feed.ts";
 import { listHistory } from "../../src/services/subscriptions/history.ts";
 import { listMassRemovals } from "../../src/services/subscriptions/noticed-removals.ts";
 import { transact } from "../../src/services/transact.ts";
@@ -15,6 +15,7 @@ import { listAddedBy } from "../../src/store/history.ts";
 import { listToResend } from "../../src/store/holdings.ts";
 import { PAGE } from "../../src/store/rows.ts";
 import { openTestApp, type TestApp } from "../support/app.ts";
+import { countReads } from "../support/count-reads.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -149,6 +150,18 @@ test.each([PAGE - 1, PAGE, PAGE + 1, 2 * PAGE + 3])("%d changes are listed, newe
   const after = listed[PAGE / 2];
   const later = await listHistory(podkeep.app, actor, { limit, ...(after && { after }) });
   expect(later.map(({ at }) => at)).toEqual(all.slice(PAGE / 2 + 1, PAGE / 2 + 1 + limit));
+});
+
+test("a page of the change feed reads little, however often a podcast's guid was replaced", async () => {
+  const user_id = await userWith(10);
+  await retire(user_id, 5, 20_000);
+  await podkeep.sql(`update subscriptions set guid_changed = 1 where user_id = ${user_id} and id = 5`);
+  await podkeep.sql(`update users set clock = 10000 where id = ${user_id}`);
+  const query = { since: null, page: 1, per_page: 50 };
+  const list = (after: ChangePosition | null) =>
+    countReads(podkeep.app, (context) => listChanges(context, actAsUser(user_id), { ...query, after }));
+  expect((await list(null)).rows).toBeLessThan(1000);
+  expect((await list({ changed_at: 5, guid: "old5-5" })).rows).toBeLessThan(1000);
 });
 
 /** More than are examined at a time. */

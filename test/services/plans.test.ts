@@ -39,7 +39,7 @@ import {
   listPodcastsIn,
 } from "../../src/store/episodes.ts";
 import { findFeeds, listLeft, listLeftFeedsOf } from "../../src/store/feeds.ts";
-import { findGuids, listRetiredGuidsOf } from "../../src/store/guids.ts";
+import { findGuids, listRetiredFrom, listRetiredGuidsOf, listRetiredSince } from "../../src/store/guids.ts";
 import { HISTORY_END, listHistory } from "../../src/store/history.ts";
 import {
   deleteHoldingsUpTo,
@@ -282,6 +282,7 @@ const NEED_STATISTICS = new Set([
   "left feeds of subscriptions",
   "guids",
   "retired guids of subscriptions",
+  "retired guids of a page",
   "what a deletion removes of plays",
   "a part of the plays that a deletion removes",
 ]);
@@ -434,6 +435,21 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
   ["left feeds of subscriptions", "subscription", bulk(listLeftFeedsOf, (id) => ({ id }))],
   ["guids", "guid", bulk(findGuids, (n) => ({ guid: `guid${n}` }))],
   ["retired guids of subscriptions", "subscription", bulk(listRetiredGuidsOf, (id) => ({ id }))],
+  [
+    "retired guids of a page",
+    "subscription",
+    (tx) =>
+      listRetiredSince(
+        tx,
+        { user_id, since: 1, limit: 512 },
+        many((id) => ({ id })),
+      ),
+  ],
+  [
+    "retired guids of a subscription from one on",
+    "subscription.*",
+    (tx) => listRetiredFrom(tx, { user_id, subscription: 7, since: 1, from: "old7", limit: 52 }),
+  ],
 ];
 
 /** An app marks all episodes of a podcast as played at one time. */

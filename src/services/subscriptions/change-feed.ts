@@ -1,7 +1,7 @@
 // The change feed: what changed after a timestamp, oldest change first, page by page (P2).
 import type { Tx } from "../../db/statement.ts";
 import { countChanged, countRetired, listChanged } from "../../store/change-feed.ts";
-import { listRetiredGuidsOf } from "../../store/guids.ts";
+import { listRetiredFrom, listRetiredSince } from "../../store/guids.ts";
 import { PAGE } from "../../store/rows.ts";
 import type { Actor } from "../actor.ts";
 import type { Context } from "../context.ts";
@@ -113,6 +113,9 @@ async function countItems(tx: Tx, user_id: number, since: number): Promise<numbe
   return changed + (retired?.guids ?? 0) - (retired?.subscriptions ?? 0);
 }
 
+/** Retired guids that are read at once, of all subscriptions of a page. If there are more, it reads those of one after the other. */
+const FEW = 512;
+
 /**
  * Reads items after `start`, more than `per_page` if there are more; a subscription comes once for each guid that was
  * retired after `since`.
@@ -127,18 +130,22 @@ async function listItems(
 ): Promise<ChangedItem[]> {
   const from = Math.max(since + 1, start?.changed_at ?? 0);
   const rows = await listChanged(tx, { user_id, from, limit: per_page + (start ? 2 : 1) });
-  const replaced = rows.filter((row) => row.guid_changed !== null && row.guid_changed > since);
-  const guids = await listRetiredGuidsOf(tx, { user_id }, replaced);
-  const retired = Map.groupBy(
-    guids.filter(({ retired_at }) => retired_at > since),
-    (guid) => guid.subscription,
-  );
+  const wasReplaced = ({ guid_changed }: ChangedRow) => guid_changed !== null && guid_changed > since;
+  const few = await listRetiredSince(tx, { user_id, since, limit: FEW }, rows.filter(wasReplaced));
+  const retired = few.length < FEW ? Map.groupBy(few, (guid) => guid.subscription) : null;
+  const listGuids = async (row: ChangedRow): Promise<{ guid: string }[]> => {
+    if (!wasReplaced(row)) return [];
+    if (retired) return (retired.get(row.id) ?? []).toSorted((a, b) => (a.guid < b.guid ? -1 : 1));
+    const first = row.changed_at === start?.changed_at ? start.guid : "";
+    return listRetiredFrom(tx, { user_id, subscription: row.id, since, from: first, limit: per_page + 2 });
+  };
   const items: ChangedItem[] = [];
   for (const row of rows) {
-    const known = retired.get(row.id);
-    if (!known) items.push({ row, guid: row.guid });
-    else for (const { guid } of known.toSorted((a, b) => (a.guid < b.guid ? -1 : 1))) items.push({ row, guid });
+    if (items.length > per_page) break;
+    const guids = await listGuids(row);
+    for (const { guid } of guids.length > 0 ? guids : [row]) {
+      if (row.changed_at !== start?.changed_at || guid > start.guid) items.push({ row, guid });
+    }
   }
-  if (!start) return items;
-  return items.filter(({ row, guid }) => row.changed_at !== start.changed_at || guid > start.guid);
+  return items;
 }
