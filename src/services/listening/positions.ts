@@ -1,5 +1,11 @@
 // Positions that people set, for every app.
-import { type Arrival, actedAt, type EpisodeAction, type StoredAction } from "../../domain/episode-actions.ts";
+import {
+  type Arrival,
+  actedAt,
+  type EpisodeAction,
+  latestOf,
+  type StoredAction,
+} from "../../domain/episode-actions.ts";
 import { EpisodeSet } from "../../domain/episode-set.ts";
 import { clockOf } from "../../domain/play-time.ts";
 import { DomainError } from "../../errors.ts";
@@ -30,7 +36,7 @@ export function setPosition(
     const before = episode.actions.find(({ kind }) => kind === "play");
     const { to, total } = requirePlace(position, before, rows[0]?.duration ?? null);
     // Not the user's clock: it may be ahead, and what is played next would be older.
-    const now = Math.max(context.clock.now(), (before?.acted_at ?? 0) + 1000);
+    const now = Math.max(context.clock.now(), (latestOf(episode.actions)?.acted_at ?? 0) + 1000);
     const place = { started: to, position: to, total };
     const set = new EpisodeSet([episode], user.nextEpisode);
     const arrival: Arrival = {

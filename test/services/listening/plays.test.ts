@@ -944,6 +944,19 @@ test("what is listened to again from a position that was set counts, though the 
   ]);
 });
 
+test("a position that is set counts over a mark as new by a device whose clock is ahead, a day after a restore too", async () => {
+  const phone = identifyClient({ ...ann, device: "phone" }, appNamed("AntennaPod", "gpodder"));
+  const send = (action: EpisodeAction) => uploadActions(podkeep.app, { ...ann, device: "phone" }, phone, [action]);
+  const end = now();
+  await send(play(600, { sent_at: end }));
+  const [last] = await listened();
+  // As a restore leaves it.
+  await podkeep.sql(`update users set clock = ${end + DAY}`);
+  await send(play(0, { kind: "new", sent_at: podkeep.clock.now() + 60 * MINUTE }));
+  await setPosition(podkeep.app, ann, { episode: last?.episode ?? 0, position: 60 });
+  expect(await listBegun(podkeep.app, ann, 10)).toMatchObject([{ position: 60 }]);
+});
+
 test("a position that is set gives way to what is played after it, also a day after a restore", async () => {
   const kasts = identifyClient({ ...ann, device: "laptop" }, appNamed("Kasts", "gpodder"));
   const send = (action: EpisodeAction) => uploadActions(podkeep.app, { ...ann, device: "laptop" }, kasts, [action]);
