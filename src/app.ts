@@ -56,6 +56,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
     migrate: options.migrate ?? config.migrate,
     metrics,
     use: options.use ?? "command",
+    awaits: () => log.info("waiting until another server or podkeep migrate has migrated the database"),
     migrates: (versions) => log.info(versions, "migrating the schema; a large database takes minutes"),
     migrated: (migration) => log.info(migration, "schema migrated"),
     logDamaged: (copy) => log.warn({ copy }, "the write-ahead log is damaged: changes are lost. Run podkeep doctor"),

@@ -68,11 +68,13 @@ export const COPYING = "copying";
 /** When a database is migrated: at each opening, by `podkeep migrate` only, or at this opening if it is empty. */
 export type Migrating = "start" | "command" | "empty";
 
-/** What is said of a migration of a database that was not new. Schema versions are names of migrations. */
+/** What is said of a migration. Schema versions are names of migrations. */
 export interface MigrationReport {
-  /** Called before it. */
+  /** Called before it waits for another server or command that migrates the database. */
+  awaits?: (() => void) | undefined;
+  /** Called before it, if the database was not new. */
   migrates?: ((versions: Versions) => void) | undefined;
-  /** Called after it, with the path of the backup from before it, if one was made. */
+  /** Called after it, if the database was not new, with the path of the backup from before it, if one was made. */
   migrated?: ((migration: Versions & { backup: string | null }) => void) | undefined;
 }
 

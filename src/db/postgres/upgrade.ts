@@ -121,7 +121,7 @@ async function prepare(connection: SQL, options: UpgradeOptions): Promise<void> 
   for (; ; attempt++) {
     try {
       // Kysely takes another schema's table for its own.
-      const isDone = await migrateAlone(connection, String(place["schema"]), options.timeout, begin);
+      const isDone = await migrateAlone(connection, String(place["schema"]), options, begin);
       if (isDone && versions) options.migrated?.({ ...versions, backup: null });
       return;
     } catch (error) {
@@ -162,14 +162,13 @@ const WITHOUT_LIMITS = `select set_config(name, '0', true) from pg_settings wher
 
 /**
  * Migrates in one transaction, in which it waits for others that migrate.
- * @param timeout milliseconds that requests of other servers wait
  * @param begin called after the wait; false if another one migrated in that time
  * @returns whether this one did
  */
 async function migrateAlone(
   connection: SQL,
   schema: string,
-  timeout: number,
+  { timeout, awaits }: UpgradeOptions,
   begin: (run: Run) => Promise<boolean>,
 ): Promise<boolean> {
   let failed: unknown;
@@ -186,7 +185,11 @@ async function migrateAlone(
     try {
       await run(WITHOUT_LIMITS);
       await run("set local lock_timeout = 0");
-      await run(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+      const [lock] = await run(`select pg_try_advisory_xact_lock(${MIGRATION_LOCK}) as taken`);
+      if (!lock?.["taken"]) {
+        awaits?.();
+        await run(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+      }
       // Other programs keep tables longer, such as a dump; while a migration waits for one, requests wait behind it.
       await run(`set local lock_timeout = ${Math.ceil(timeout / 2)}`);
       const isPending = await begin(run);
