@@ -8,8 +8,9 @@ import { describeNewer, MIGRATION_TABLE } from "../migrations/migrate.ts";
 import { createQueryBuilder } from "../query-builder.ts";
 import { type LockMode, type Query, readAnything, type Tx } from "../statement.ts";
 import { WaitingLimit } from "../waiting-limit.ts";
+import { READ, type Row, WRITE } from "./connection.ts";
 import { isConflict, isLost, isOutdated, isReadOnly, sqlStateOf, translate } from "./errors.ts";
-import { Pool, READ, type Row, WRITE } from "./pool.ts";
+import { Pool } from "./pool.ts";
 import { type UpgradeOptions, upgradeDatabase } from "./upgrade.ts";
 
 /** Of all databases of a process, so each statement is compiled once. */

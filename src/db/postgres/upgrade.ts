@@ -16,8 +16,8 @@ import {
   SCHEMA_VERSION,
 } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
+import { connect, describeServer, type PoolOptions, type Row, WRITE } from "./connection.ts";
 import { describePooler, isLost, refusedParameter, sqlStateOf } from "./errors.ts";
-import { connect, describeServer, type PoolOptions, type Row, WRITE } from "./pool.ts";
 
 export const DIALECT: Dialect = {
   text: 'text collate "C"',
