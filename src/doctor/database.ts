@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { type App, openApp, refuseLostData } from "../app.ts";
 import type { Config } from "../config/settings.ts";
 import { OtherSchema, UnfinishedCopy } from "../db/migrations/migrate.ts";
+import { PoolerFault } from "../db/postgres/errors.ts";
 import { lockDirectory } from "../db/sqlite/directory-lock.ts";
 import { ADVICE_ON_DISK, findDamage, findUnread, isMissing, sizeOf } from "../db/sqlite/file.ts";
 import { writeNothing } from "../db/statement.ts";
@@ -41,6 +42,7 @@ export async function checkDatabase(config: Config): Promise<{ finding: Finding;
     return without(finding);
   } catch (error) {
     await app?.close();
+    if (error instanceof PoolerFault) return without(problem(ABOUT, error.fault, `In PgBouncer, ${error.advice}`));
     return without(problem(ABOUT, reasonOf(error), adviseOn(error, "file" in location)));
   }
 }

@@ -45,15 +45,29 @@ export const mayLackColumns = (error: unknown) => /^(?!23|40001)./.test(sqlState
 export const refusedParameter = (error: unknown): string | undefined =>
   sqlStateOf(error) === "08P01" ? /unsupported startup parameter: (\w+)/.exec(messageOf(error))?.[1] : undefined;
 
-/** What to set in PgBouncer, if this error says that it gets in the way; else null. */
-export function describePooler(error: unknown): string | null {
+/** PgBouncer gets in the way. */
+export class PoolerFault extends DomainError {
+  /** @param advice what to set in it: the end of a sentence, without a full stop */
+  constructor(
+    readonly fault: string,
+    readonly advice: string,
+    cause: unknown,
+  ) {
+    super("unavailable", `${fault}: ${advice}`, { retry_after: 5, cause });
+  }
+}
+
+/** The fault of PgBouncer that this error shows; null if none. @param subject what can't be used because of it */
+export function findPoolerFault(error: unknown, subject = ""): PoolerFault | null {
   const state = sqlStateOf(error);
   // A prepared statement that exists on another connection only, or that another client made on this one.
   if (state === "26000" || state === "42P05") {
-    return "PgBouncer mixes up prepared statements: set max_prepared_statements = 200 (needs PgBouncer 1.21), or pool_mode = session";
+    const advice = "set max_prepared_statements = 200 (needs PgBouncer 1.21), or pool_mode = session";
+    return new PoolerFault(`${subject}PgBouncer mixes up prepared statements`, advice, error);
   }
   if ((refusedParameter(error) ?? "") in timeLimits(0)) {
-    return `PgBouncer refuses the time limits: set ignore_startup_parameters = ${Object.keys(timeLimits(0)).join(",")}`;
+    const advice = `set ignore_startup_parameters = ${Object.keys(timeLimits(0)).join(",")}`;
+    return new PoolerFault(`${subject}PgBouncer refuses the time limits`, advice, error);
   }
   return null;
 }
@@ -63,8 +77,8 @@ export function translate(error: unknown): unknown {
   if (sqlStateOf(error) === "22021") {
     return new DomainError("invalid", "A text has a character that can't be stored", { cause: error });
   }
-  const pooler = describePooler(error);
-  if (pooler) return new DomainError("unavailable", pooler, { cause: error });
+  const pooler = findPoolerFault(error);
+  if (pooler) return pooler;
   // A pooler's outdated plans, out of resources or of transaction ids, a right that is missing, lock or statement timeout, a
   // failing disk, a changing login or database.
   const refused = /^(0A000|28|3D|40|42501|53|54000|55000|55P03|57|58)/.test(sqlStateOf(error));

@@ -17,7 +17,7 @@ import {
 } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
 import { connect, describeServer, type PoolOptions, type Row, WRITE } from "./connection.ts";
-import { describePooler, isLost, refusedParameter, sqlStateOf } from "./errors.ts";
+import { findPoolerFault, isLost, refusedParameter, sqlStateOf } from "./errors.ts";
 
 export const DIALECT: Dialect = {
   text: 'text collate "C"',
@@ -243,8 +243,8 @@ function refusal(error: unknown, url: string): DomainError {
   const state = sqlStateOf(error);
   const unreadable = codeOf(error) === "ERR_INVALID_ARG_TYPE" ? describeUnreadable(url) : null;
   if (unreadable) return refuse("config", `can't be used: ${unreadable}`);
-  const pooler = describePooler(error);
-  if (pooler) return refuse("unavailable", `can't be used. ${pooler}`);
+  const pooler = findPoolerFault(error, `PostgreSQL at ${server} can't be used. `);
+  if (pooler) return pooler;
   if (state.startsWith("28"))
     return refuse("config", `refuses the login of ${user || "the user"}: ${messageOf(error)}`);
   if (state === "3D000") return refuse("config", `has no database ${database}`);
