@@ -3,7 +3,7 @@ import { type ReservedSQL, SQL } from "bun";
 import type { CompiledQuery } from "kysely";
 import { parsePostgresUrl } from "../../config/values.ts";
 import { DomainError, messageOf } from "../../errors.ts";
-import { isReadOnly, mayLackColumns, timeLimits, unavailable } from "./errors.ts";
+import { isReadOnly, mayLackColumns, mixesStatements, timeLimits, unavailable } from "./errors.ts";
 
 export interface PoolOptions {
   /** postgres://user:password@host:port/database */
@@ -56,6 +56,16 @@ export function connect({ url, timeout }: PoolOptions, limit: number): SQL {
 
 export type Statement = Pick<CompiledQuery, "sql" | "parameters">;
 
+/** What a pool does about its connections. */
+export interface Events {
+  /** A connection is closed, because it did not respond in time or may give rows without their columns. */
+  onEnd(): void;
+  /** A connection leads to a server that takes no changes. */
+  onReadOnly(): void;
+  /** A pooler mixes up the prepared statements of its clients. */
+  onMixed(error: unknown): void;
+}
+
 /** A connection, and how long it has not responded. */
 export class Connection {
   /** How the transaction began that has it; null if none has. */
@@ -64,15 +74,10 @@ export class Connection {
   #silence: ReturnType<typeof setTimeout> | undefined;
   #dead = false;
 
-  /**
-   * @param onEnd called if it is closed, because it did not respond in time or may give rows without their columns
-   * @param onReadOnly called if it leads to a server that takes no changes
-   */
   constructor(
     private readonly sql: SQL,
     private readonly options: PoolOptions,
-    private readonly onEnd: () => void,
-    private readonly onReadOnly: () => void,
+    private readonly events: Partial<Events>,
   ) {}
 
   /** Statements without a response. */
@@ -101,7 +106,8 @@ export class Connection {
     try {
       return await act();
     } catch (error) {
-      if (isReadOnly(error)) this.onReadOnly();
+      if (isReadOnly(error)) this.events.onReadOnly?.();
+      else if (mixesStatements(error)) this.events.onMixed?.(error);
       else if (mayLackColumns(error)) this.#end();
       throw this.#dead ? unavailable(error, "did not respond in time") : error;
     } finally {
@@ -118,7 +124,7 @@ export class Connection {
   }
 
   #end(now = false): void {
-    this.onEnd();
+    this.events.onEnd?.();
     this.close(now).catch(() => {});
   }
 }

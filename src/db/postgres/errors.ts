@@ -25,7 +25,7 @@ export const isOutdated = (error: unknown) => sqlStateOf(error) === "0A000";
 
 /** Whether the connection was lost or refused, so that an uncommitted transaction changed nothing. */
 export function isLost(error: unknown): boolean {
-  if (!(error instanceof SQL.PostgresError)) return false;
+  if (!(error instanceof SQL.PostgresError) || mixesStatements(error)) return false;
   // 25P03 and 25P04: this process stood still in a transaction until its time was over. 53300: too many connections, also
   // while one that has been closed still counts.
   return error.errno ? /^(08|57P|25P0[34]|53300)/.test(error.errno) : /CONNECTION|TIMEOUT/.test(error.code);
@@ -45,6 +45,15 @@ export const mayLackColumns = (error: unknown) => /^(?!23|40001)./.test(sqlState
 export const refusedParameter = (error: unknown): string | undefined =>
   sqlStateOf(error) === "08P01" ? /unsupported startup parameter: (\w+)/.exec(messageOf(error))?.[1] : undefined;
 
+/**
+ * Whether a pooler mixes up the prepared statements of its clients: one exists on another connection only, another client
+ * made it on this one, or that one's has other parameters. Bun calls those of each connection P0, P1 and so on.
+ */
+export function mixesStatements(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  return state === "26000" || state === "42P05" || (state === "08P01" && /"P\d+"/.test(messageOf(error)));
+}
+
 /** PgBouncer gets in the way. */
 export class PoolerFault extends DomainError {
   /** @param advice what to set in it: the end of a sentence, without a full stop */
@@ -59,9 +68,7 @@ export class PoolerFault extends DomainError {
 
 /** The fault of PgBouncer that this error shows; null if none. @param subject what can't be used because of it */
 export function findPoolerFault(error: unknown, subject = ""): PoolerFault | null {
-  const state = sqlStateOf(error);
-  // A prepared statement that exists on another connection only, or that another client made on this one.
-  if (state === "26000" || state === "42P05") {
+  if (mixesStatements(error)) {
     const advice = "set max_prepared_statements = 200 (needs PgBouncer 1.21), or pool_mode = session";
     return new PoolerFault(`${subject}PgBouncer mixes up prepared statements`, advice, error);
   }

@@ -2,9 +2,13 @@
 import type { ReservedSQL, SQL } from "bun";
 import { unavailableNow } from "../../errors.ts";
 import { type Begin, Connection, connect, type PoolOptions, READ, type Row, type Statement } from "./connection.ts";
+import { refuseMixing } from "./prepared-statements.ts";
 
 /** Milliseconds between two times that all connections are replaced. */
 const RENEWAL = 1000;
+
+/** Milliseconds from a check of prepared statements that failed to the next one. */
+const CHECK_PAUSE = 1000;
 
 /** A connection that a transaction has for itself. */
 interface Reserved {
@@ -15,6 +19,7 @@ interface Reserved {
 interface Waiter {
   begin: Begin | null;
   resolve(connection: Connection): void;
+  reject(error: unknown): void;
 }
 
 /**
@@ -27,6 +32,10 @@ export class Pool {
   readonly #waiters = new Set<Waiter>();
   /** When all connections were replaced. */
   #renewed = Number.NEGATIVE_INFINITY;
+  /** Whether connections are opened only after a check that each has its own prepared statements. */
+  #isSuspended = false;
+  /** That check, while it runs. */
+  #resuming: Promise<void> | null = null;
 
   /** @param first a connection with the pool's limits, which it closes with the others */
   constructor(
@@ -85,7 +94,9 @@ export class Pool {
       this.#connections.delete(added);
       this.#serveWaiters();
     };
-    const added: Connection = new Connection(sql, this.options, onEnd, () => this.#renew());
+    const onReadOnly = () => this.#renew();
+    const onMixed = (error: unknown) => this.#suspend(error);
+    const added: Connection = new Connection(sql, this.options, { onEnd, onReadOnly, onMixed });
     this.#connections.add(added);
     return added;
   }
@@ -107,7 +118,40 @@ export class Pool {
     this.#serveWaiters();
   }
 
-  #take(begin: Begin | null, end: number): Connection | Promise<Connection> {
+  /**
+   * Ends all connections, because a pooler mixes up their prepared statements: one may run another one's without an error.
+   * This happens if the pooler's mode is changed, or if it is put between while servers run.
+   */
+  #suspend(error: unknown): void {
+    this.#isSuspended = true;
+    for (const one of this.#connections) one.close(true).catch(() => {});
+    this.#connections.clear();
+    for (const waiter of this.#waiters) waiter.reject(error);
+    this.#waiters.clear();
+  }
+
+  /** @throws as refuseMixing() does, while the pooler still mixes up prepared statements */
+  async #resume(): Promise<void> {
+    const sql = connect(this.options, this.options.timeout);
+    try {
+      await refuseMixing(new Connection(sql, this.options, {}), this.options);
+      this.#isSuspended = false;
+      this.#add(sql);
+    } catch (error) {
+      await sql.close();
+      // A check opens connections.
+      await Bun.sleep(CHECK_PAUSE);
+      throw error;
+    }
+  }
+
+  async #take(begin: Begin | null, end: number): Promise<Connection> {
+    while (this.#isSuspended) {
+      this.#resuming ??= this.#resume().finally(() => {
+        this.#resuming = null;
+      });
+      await this.#resuming;
+    }
     const connection = this.#free(begin);
     if (!connection) return this.#wait(begin, end);
     connection.taken = begin;
@@ -116,7 +160,7 @@ export class Pool {
 
   #wait(begin: Begin | null, end: number): Promise<Connection> {
     const { promise, resolve, reject } = Promise.withResolvers<Connection>();
-    const waiter = { begin, resolve };
+    const waiter = { begin, resolve, reject };
     this.#waiters.add(waiter);
     const { size, timeout } = this.options;
     const timer = setTimeout(() => {

@@ -16,8 +16,9 @@ import {
   SCHEMA_VERSION,
 } from "../migrations/migrate.ts";
 import type { Schema } from "../schema.ts";
-import { connect, describeServer, type PoolOptions, type Row, WRITE } from "./connection.ts";
+import { Connection, connect, describeServer, type PoolOptions, type Row, WRITE } from "./connection.ts";
 import { findPoolerFault, isLost, refusedParameter, sqlStateOf } from "./errors.ts";
+import { refuseMixing } from "./prepared-statements.ts";
 
 export const DIALECT: Dialect = {
   text: 'text collate "C"',
@@ -29,8 +30,6 @@ export const DIALECT: Dialect = {
 export const MIGRATION_LOCK = "3853314791062309107";
 /** Maximum attempts of a migration. */
 const ATTEMPTS = 5;
-/** Connections beside the first: while other servers start, a pooler may open a new one of its own for each. */
-const OTHERS = 3;
 
 export interface UpgradeOptions extends PoolOptions, MigrationReport {
   migrate: Migrating;
@@ -48,36 +47,12 @@ export interface UpgradeOptions extends PoolOptions, MigrationReport {
 export async function upgradeDatabase(options: UpgradeOptions): Promise<SQL> {
   const first = connect(options, options.timeout);
   try {
-    if (options.use === "server") await refuseMixing(first, options);
+    if (options.use === "server") await refuseMixing(new Connection(first, options, {}), options);
     await prepare(first, options);
     return first;
   } catch (error) {
     await first.close();
     throw refusal(error, options.url);
-  }
-}
-
-// Bun prepares only statements with parameters, and sends others as text.
-const askPrepared = (connection: SQL) => connection.unsafe("select $1::int", [1]);
-
-/**
- * Shows whether a pooler in between mixes up the prepared statements of its clients: Bun calls those of each connection P0,
- * P1 and so on, and one client would run another one's. The first connection asks twice, for a pooler that takes turns; the
- * others ask for what it has just used. Two are open at a time, because in session mode the pooler may have no more.
- * @throws PostgresError 26000 or 42P05 if it does
- */
-async function refuseMixing(first: SQL, options: PoolOptions): Promise<void> {
-  await askPrepared(first);
-  await askPrepared(first);
-  for (let others = 0; others < OTHERS; others++) {
-    const other = connect(options, options.timeout);
-    try {
-      await askPrepared(other);
-      await askPrepared(first);
-      await askPrepared(other);
-    } finally {
-      await other.close();
-    }
   }
 }
 

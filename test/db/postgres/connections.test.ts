@@ -186,6 +186,20 @@ test("after all connections were cut, the next requests work", async () => {
   expect((await ann.add("https://b.example/")).is_subscribed).toBe(true);
 });
 
+test("a statement that is another client's, as behind PgBouncer, is 503, and on new connections the next one works", async () => {
+  await open({ database_pool: "1" });
+  const run = (sql: string, ...parameters: number[]) => app.app.database.write((tx) => tx.execute({ sql, parameters }));
+  const ask = () => run("select $1::int as one", 1);
+  await ask();
+  const find = "select name from pg_prepared_statements where statement like '% as one'";
+  const [statement] = (await run(find)) as [{ name: string }];
+  await run(`deallocate "${statement.name}"`);
+  await run(`prepare "${statement.name}" (int, int) as select $1 + $2`);
+  const message = expect.stringContaining("PgBouncer mixes up prepared statements");
+  expect(await rejectionOf(ask())).toMatchObject({ code: "unavailable", message });
+  expect(await ask()).toEqual([{ one: 1 }]);
+});
+
 test("plans that a migration made outdated use up no attempt, and a request that gets no other plan is 503", async () => {
   await open({ database_timeout: "3s" });
   await beside((sql) =>

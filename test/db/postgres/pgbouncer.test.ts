@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { SQL } from "bun";
 import { openDatabase } from "../../../src/db/open.ts";
 import { MIGRATION_LOCK } from "../../../src/db/postgres/upgrade.ts";
-import { readAnything } from "../../../src/db/statement.ts";
+import { readAnything, type Tx } from "../../../src/db/statement.ts";
 import type { Finding } from "../../../src/doctor/finding.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { freePort } from "../../support/free-port.ts";
@@ -190,6 +190,56 @@ test
   const database = await openAsServer(await startPgBouncer(PARAMETERS, ...settings));
   expect(await database.read((tx) => readAnything(tx, {}))).toEqual([]);
 });
+
+const TURNS = ["server_round_robin = 1", "min_pool_size = 5"];
+
+test.skipIf(!program)(
+  "once clients run each other's prepared statements, a running server runs none, until PgBouncer has another mode",
+  async () => {
+    const url = await startPgBouncer(PARAMETERS, ...TURNS, "pool_mode = session", "admin_users = postgres");
+    const name = url.split("/").at(-1) ?? "";
+    const admin = new SQL({ url: url.replace(name, "pgbouncer"), max: 1 });
+    const postgres = (await sharedPostgres()).connect(name);
+    opened.push(() => Promise.all([admin.close(), postgres.close()]));
+    const database = await openAsServer(url);
+    await postgres.unsafe("create table numbers (n int)");
+    const insert = (tx: Tx) => tx.execute({ sql: "insert into numbers values ($1::int)", parameters: [1] });
+    const { promise: others, resolve: end } = Promise.withResolvers<void>();
+    const { promise: isBegun, resolve: begin } = Promise.withResolvers<void>();
+    const writing = rejectionOf(
+      database.write(async (tx) => {
+        await insert(tx);
+        begin();
+        await others;
+        await insert(tx);
+      }),
+    );
+    await isBegun;
+    await admin.unsafe("set pool_mode = 'transaction'").simple();
+    const message = expect.stringContaining("PgBouncer mixes up prepared statements");
+    const refused = { code: "unavailable", message, extras: { retry_after: 5 } };
+    // PgBouncer takes turns among its connections, once it has several. The second one waits for the first.
+    const run = (sql: string, ...parameters: number[]) => database.write((tx) => tx.execute({ sql, parameters }));
+    const failed = await until(async () => {
+      const both = await Promise.allSettled([run("select $1::int", 1), run("select 1")]);
+      return both[0].status === "rejected" && both;
+    });
+    expect(failed).toMatchObject([{ reason: refused }, { reason: refused }]);
+    // Neither what needs no prepared statement, nor what began before.
+    end();
+    expect(await Promise.all([rejectionOf(database.check()), writing])).toMatchObject([refused, refused]);
+    expect(await postgres.unsafe("select from numbers")).toHaveLength(0);
+    await admin.unsafe("set pool_mode = 'session'").simple();
+    await until(() =>
+      database.write(insert).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await database.check();
+    expect(await postgres.unsafe("select from numbers")).toHaveLength(1);
+  },
+);
 
 test.skipIf(!program)("without its leave for time limits, commands and the doctor say what to set", async () => {
   const podkeep = openOn(await startPgBouncer("pool_mode = session"));
