@@ -97,12 +97,11 @@ export class Connection {
 
   /** @param now true to fail running statements instead of waiting for them */
   close(now = false): Promise<void> {
-    clearTimeout(this.#silence);
     return this.sql.close(now ? { timeout: 0 } : {});
   }
 
   async #watch<T>(act: () => Promise<T>, limit = this.options.timeout): Promise<T> {
-    if (this.#waiting++ === 0 && !this.#dead) this.#listen(limit);
+    if (this.#waiting++ === 0) this.#listen(limit);
     try {
       return await act();
     } catch (error) {
@@ -112,7 +111,7 @@ export class Connection {
       throw this.#dead ? unavailable(error, "did not respond in time") : error;
     } finally {
       clearTimeout(this.#silence);
-      if (--this.#waiting > 0 && !this.#dead) this.#listen(this.options.timeout);
+      if (--this.#waiting > 0) this.#listen(this.options.timeout);
     }
   }
 

@@ -278,6 +278,27 @@ test("a connection that stops responding is given up without the transactions on
   expect(await writing).toBe("committed");
 });
 
+test("a connection that stops responding is given up too if a failover has replaced all connections", async () => {
+  await open({ database_pool: "2", database_timeout: "3s" });
+  const sleep = { sql: "select pg_sleep(60)", parameters: [] };
+  const reading = rejectionOf(app.app.database.read((tx) => tx.execute(sleep)));
+  await beside(async (sql) => {
+    const asleep = "state = 'active' and query like '%pg_sleep%' and xact_start = query_start";
+    const pid = Number(await until(async () => (await backends(sql, "pid", asleep))[0]?.["pid"]));
+    process.kill(pid, "SIGSTOP");
+    try {
+      const writing = app.app.database.write(async (tx) => {
+        await tx.execute({ sql: "set transaction read only", parameters: [] });
+        await writeNothing(tx, {});
+      });
+      expect(await rejectionOf(writing)).toMatchObject({ code: "unavailable" });
+      expect(await reading).toMatchObject({ code: "unavailable", message: "PostgreSQL did not respond in time" });
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+  });
+});
+
 test("a statement is given up too if its connection stops responding after the statement before it", async () => {
   await open({ database_pool: "1", database_timeout: "3s" });
   const read = (seconds: number) =>
