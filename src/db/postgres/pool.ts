@@ -90,10 +90,7 @@ export class Pool {
   }
 
   #add(sql: SQL): Connection {
-    const onEnd = () => {
-      this.#connections.delete(added);
-      this.#serveWaiters();
-    };
+    const onEnd = () => this.#connections.delete(added);
     const onReadOnly = () => this.#renew();
     const onMixed = (error: unknown) => this.#suspend(error);
     const added: Connection = new Connection(sql, this.options, { onEnd, onReadOnly, onMixed });
@@ -115,7 +112,6 @@ export class Pool {
     this.#renewed = now;
     for (const one of this.#connections) one.close().catch(() => {});
     this.#connections.clear();
-    this.#serveWaiters();
   }
 
   /**

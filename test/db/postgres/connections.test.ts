@@ -22,6 +22,7 @@ import { type Answer, openTestApp, type TestApp, type TestUser } from "../../sup
 import { createAuthority, type Tls } from "../../support/certificates.ts";
 import { sharedPostgres } from "../../support/database.ts";
 import { addFeeds } from "../../support/feeds.ts";
+import { freePort } from "../../support/free-port.ts";
 import { PATIENCE, until, WAIT } from "../../support/patience.ts";
 import { rejectionOf, settle } from "../../support/rejection.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
@@ -117,6 +118,16 @@ test("while long reads go on, other users change their lists, and short reads ar
   }
 });
 
+test("a server with one connection answers reads of several statements", async () => {
+  await open({ database_pool: "1" });
+  const numbers = await app.app.database.read(async (tx) => {
+    const [first] = await tx.execute({ sql: "select 1 as n", parameters: [] });
+    const [second] = await tx.execute({ sql: "select 2 as n", parameters: [] });
+    return [first, second];
+  });
+  expect(numbers).toEqual([{ n: 1 }, { n: 2 }]);
+});
+
 test("writes of one user on two servers succeed with any default isolation level of the database", async () => {
   await open();
   await beside((sql) => sql(`alter database ${name} set default_transaction_isolation = 'repeatable read'`));
@@ -198,6 +209,38 @@ test("a statement that is another client's, as behind PgBouncer, is 503, and on 
   const message = expect.stringContaining("PgBouncer mixes up prepared statements");
   expect(await rejectionOf(ask())).toMatchObject({ code: "unavailable", message });
   expect(await ask()).toEqual([{ one: 1 }]);
+});
+
+test("changes that were refused while no connection could be opened leave all connections to later ones", async () => {
+  const server = await sharedPostgres();
+  const proxy = await startTcpProxy(server.port);
+  name = `connections${++count}`;
+  await server.createDatabase(name, "migrated");
+  const database_url = server.url(name).replace(`:${server.port}/`, `:${proxy.port}/`);
+  app = await openTestApp({ database_url, database_pool: "1" });
+  const write = () => app.app.database.write((tx) => writeNothing(tx, {}));
+  proxy.leadTo(await freePort());
+  expect(await rejectionOf(write())).toMatchObject({ code: "unavailable" });
+  proxy.leadTo(server.port);
+  expect(await write()).toEqual([]);
+  await app.close();
+  proxy.close();
+});
+
+test("changes wait for a connection in the order in which they came", async () => {
+  await open({ database_pool: "1" });
+  const begun: number[] = [];
+  const { promise: isBusy, resolve: begin } = Promise.withResolvers<void>();
+  const { promise: isFree, resolve: end } = Promise.withResolvers<void>();
+  const first = app.app.database.write(async () => {
+    begin();
+    await isFree;
+  });
+  await isBusy;
+  const others = [1, 2, 3].map((n) => app.app.database.write(async () => void begun.push(n)));
+  end();
+  await Promise.all([first, ...others]);
+  expect(begun).toEqual([1, 2, 3]);
 });
 
 test("plans that a migration made outdated use up no attempt, and a request that gets no other plan is 503", async () => {
@@ -332,19 +375,22 @@ test("a request that finds no free connection in time is 503 and says which sett
   const writing = app.app.database.write(async (tx) => {
     while (!refused) await tx.execute({ sql: "select pg_sleep(0.1)", parameters: [] });
   });
-  expect(
-    await rejectionOf(app.app.database.read((tx) => tx.execute({ sql: "select 1", parameters: [] }))),
-  ).toMatchObject({
+  const write = () => app.app.database.write((tx) => writeNothing(tx, {}));
+  const read = () => app.app.database.read((tx) => readAnything(tx, {}));
+  const refusal = {
     code: "unavailable",
     message: "None of the 1 database connections was free within 2000 ms (PODKEEP_DATABASE_POOL)",
     extras: { retry_after: 5 },
-  });
+  };
+  expect(await Promise.all([rejectionOf(read()), rejectionOf(write())])).toMatchObject([refusal, refusal]);
   refused = true;
   await writing;
+  // Later ones have the connection that those waited for.
+  expect(await Promise.all([read(), write()])).toHaveLength(2);
 });
 
 test("while PostgreSQL is read-only, as a standby is, changes are 503, and the log says why; then they work again", async () => {
-  await open();
+  await open({ database_pool: "1" });
   const ann = await app.user();
   const admin = (await sharedPostgres()).connect();
   await admin.unsafe(`alter database ${name} set default_transaction_read_only = on`);
@@ -359,8 +405,10 @@ test("while PostgreSQL is read-only, as a standby is, changes are 503, and the l
   // As a failover behind an address does, which leaves the connections of before.
   await admin.unsafe(`alter database ${name} reset default_transaction_read_only`);
   await admin.close();
-  while ((await add()).status === 503) await Bun.sleep(20);
+  await until(async () => (await add()).status === 200);
   expect((await ann.changes()).length).toBe(1);
+  // Of the connections before, none is left.
+  await beside((sql) => until(async () => (await backends(sql, "pid")).length === 1));
 });
 
 test("while a synchronous standby is missing, changes are 503 in time, reads work, and the log and doctor say why", async () => {
