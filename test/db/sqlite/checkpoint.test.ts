@@ -2,8 +2,9 @@
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { statSync } from "node:fs";
-import { KEPT_LOG, LARGE_LOG, LONGEST_LOG } from "../../../src/db/sqlite/checkpoint.ts";
+import { Checkpointer, KEPT_LOG, LARGE_LOG, LONGEST_LOG } from "../../../src/db/sqlite/checkpoint.ts";
 import type { Task } from "../../../src/db/sqlite/checkpoint-thread.ts";
+import { SqliteConnection } from "../../../src/db/sqlite/connection.ts";
 import { openTestApp } from "../../support/app.ts";
 import { databaseFile } from "../../support/database.ts";
 import { PATIENCE, until } from "../../support/patience.ts";
@@ -191,6 +192,48 @@ test("a log is emptied that grew although commits move it themselves", async () 
   endReaders();
   other.close();
   await server.close();
+});
+
+test("a checkpoint of a file that can't be opened ends", async () => {
+  expect(await runThread("/nowhere/podkeep.db")).toBe(false);
+});
+
+test("a log whose length can't be read stops no write", async () => {
+  const server = await openTestApp();
+  const file = databaseFile(server.app.config);
+  const connection = new SqliteConnection(file, []);
+  connection.close();
+  const checkpointer = new Checkpointer(file);
+  for (let commit = 0; commit < 10; commit++) checkpointer.check(connection);
+  await checkpointer.close();
+  await server.close();
+});
+
+test("after a thread has failed, the next checkpoint has a new one", async () => {
+  const server = await openTestApp();
+  const write = (sql: string) => server.app.database.write((tx) => tx.execute({ sql, parameters: [] }));
+  const { Worker } = globalThis;
+  let threads = 0;
+  globalThis.Worker = class extends Worker {
+    constructor(script: string | URL, options?: WorkerOptions) {
+      super(threads++ === 0 ? "file:///nowhere/checkpoint-thread.ts" : script, options);
+    }
+  };
+  const other = new Database(databaseFile(server.app.config));
+  try {
+    await write("create table filler (bytes blob)");
+    await write(`insert into filler values (randomblob(${LARGE_LOG * 1200}))`);
+    await until(async () => {
+      await write("insert into filler values (null)");
+      const state = other.query<Log, []>("pragma wal_checkpoint(noop)").get();
+      return state && state.log - state.checkpointed < LARGE_LOG;
+    });
+    expect(threads).toBe(2);
+  } finally {
+    globalThis.Worker = Worker;
+    other.close();
+    await server.close();
+  }
 });
 
 test("if no thread can be started, writes continue", async () => {
