@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { ChangedBy } from "../../src/domain/history.ts";
 import { listHistory } from "../../src/services/subscriptions/history.ts";
-import { describeWhat, nameOf, withoutPosition } from "../terminal/changes.ts";
+import { describeBy, describeWhat, nameOf, withoutPosition } from "../terminal/changes.ts";
 import { readPositive } from "../terminal/numbers.ts";
 import { formatTime, layTable, print, printResult, STDERR } from "../terminal/output.ts";
 import { readPast, type TypedTime } from "../terminal/times.ts";
@@ -42,7 +42,7 @@ async function show(user: string, { since, by, limit }: Options, command: Comman
   await printResult(command, json, () =>
     layTable(
       ["TIME", "WHAT", "PODCAST", "BY"],
-      entries.map((entry) => [formatTime(entry.at) ?? "", describeWhat(entry), nameOf(entry), describeBy(entry.by)]),
+      entries.map((entry) => [formatTime(entry.at) ?? "", describeWhat(entry), nameOf(entry), describeWho(entry.by)]),
       "No changes",
     ),
   );
@@ -50,8 +50,4 @@ async function show(user: string, { since, by, limit }: Options, command: Comman
     await print(`There are more changes: --limit ${limit * 10} shows them, --since fewer of them`, STDERR);
 }
 
-function describeBy({ kind, id, label, device }: ChangedBy): string {
-  const kinds = { token: "token", session: "password", page: "web page", admin: "admin", worker: "server" };
-  const name = kind === "page" && id ? `${kinds.page}, ${label}` : label || kinds[kind];
-  return [name, device && `on ${device}`, id && `(${id})`].filter(Boolean).join(" ");
-}
+const describeWho = (by: ChangedBy) => describeBy(by) + (by.id ? ` (${by.id})` : "");

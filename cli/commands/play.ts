@@ -7,7 +7,7 @@ import { episodeName, findEpisodeId, readEpisode } from "../../src/services/list
 import { type PlayEntry, streamPlays, streamWritten } from "../../src/services/listening/play-list.ts";
 import { setPosition } from "../../src/services/listening/positions.ts";
 import { findPodcastId } from "../../src/services/subscriptions/podcasts.ts";
-import { nameOf } from "../terminal/changes.ts";
+import { describeBy, nameOf } from "../terminal/changes.ts";
 import { readTypedFeed } from "../terminal/feed-url.ts";
 import { readPositive } from "../terminal/numbers.ts";
 import {
@@ -95,8 +95,6 @@ async function list(user: string, { podcast, since, csv, limit }: ListOptions, c
 
 const timeOf = (seconds: number | null) => (seconds === null ? "-" : clockOf(seconds));
 
-const KINDS = { token: "token", session: "app", page: "web page", admin: "admin", worker: "server" };
-
 const cellsOf = (play: PlayEntry) => [
   formatTime(play.begun_at) ?? "",
   nameOf(play),
@@ -105,7 +103,7 @@ const cellsOf = (play: PlayEntry) => [
   timeOf(play.started),
   timeOf(play.position),
   timeOf(play.total),
-  [play.by.label || KINDS[play.by.kind], play.by.device && `on ${play.by.device}`].filter(Boolean).join(" "),
+  describeBy(play.by),
 ];
 
 async function set(user: string, name: string, { position, finished }: SetOptions, command: Command): Promise<void> {

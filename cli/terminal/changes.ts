@@ -1,5 +1,5 @@
 // Changes of subscriptions, as commands print them.
-import type { Change, What } from "../../src/domain/history.ts";
+import type { Change, ChangedBy, What } from "../../src/domain/history.ts";
 import { maskFeedUrl } from "../../src/domain/readable-url.ts";
 import { layTable } from "./output.ts";
 
@@ -22,6 +22,14 @@ export const describeWhat = ({ what }: Pick<Change, "what">) => WORDS[what];
 /** What a podcast is called: its title, else its feed URL without secrets. */
 export const nameOf = ({ title, feed_url }: { title: string | null; feed_url: string | null }) =>
   title ?? (feed_url === null ? "-" : maskFeedUrl(feed_url));
+
+const KINDS = { token: "token", session: "password", page: "web page", admin: "admin", worker: "server" };
+
+/** Who changed something: the token or the app, and the device, such as `AntennaPod on phone`. */
+export function describeBy({ kind, id, label, device }: ChangedBy): string {
+  const name = kind === "page" && id ? `${KINDS.page}, ${label}` : label || KINDS[kind];
+  return [name, device && `on ${device}`].filter(Boolean).join(" ");
+}
 
 /** A change as JSON has it, whole feed URLs included. */
 export const withoutPosition = ({ changed_at, seq, ...change }: Change) => change;
