@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Tx } from "../../src/db/statement.ts";
 import { tables } from "../../src/db/tables.ts";
-import { findNews, listChanged, listChangedAfter } from "../../src/store/change-feed.ts";
+import { countRetired, findNews, listChanged, listChangedAfter } from "../../src/store/change-feed.ts";
 import { noteClientSeen } from "../../src/store/clients.ts";
 import {
   anyArrived,
@@ -587,6 +587,11 @@ test.if(ON_SQLITE)(
 test.if(ON_SQLITE)("an index that has all of a user's episodes says which subscriptions have them", async () => {
   const plan = await explain(bulk(findPodcastsOfAllByUrl, (n) => ({ url_key: n })));
   expect(plan).toMatch(/SEARCH asked USING COVERING INDEX episodes_by_url \(user_id=\? AND podcast>\?\)/);
+});
+
+test.if(ON_SQLITE)("retired guids are counted in an index alone, which has their subscriptions too", async () => {
+  const plan = await explain((tx) => countRetired(tx, { user_id, since: 5 }));
+  expect(plan).toMatch(/SEARCH guids USING COVERING INDEX guids_by_retirement \(user_id=\? AND retired_at>\?\)/);
 });
 
 // PostgreSQL finds them by this index too, once it has statistics.

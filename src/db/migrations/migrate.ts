@@ -27,6 +27,7 @@ import { addEpisodeMoves } from "./0022_episode_moves.ts";
 import { indexRetiredGuids } from "./0023_retired_guids.ts";
 import { indexLeftFeeds } from "./0024_left_feeds.ts";
 import { addEndsAhead } from "./0025_ends_ahead.ts";
+import { indexRetiredSubscriptions } from "./0026_retired_subscriptions.ts";
 import type { Dialect } from "./dialect.ts";
 
 const MIGRATIONS: Record<string, (dialect: Dialect) => Migration> = {
@@ -55,6 +56,7 @@ const MIGRATIONS: Record<string, (dialect: Dialect) => Migration> = {
   "0023_retired_guids": indexRetiredGuids,
   "0024_left_feeds": indexLeftFeeds,
   "0025_ends_ahead": () => addEndsAhead,
+  "0026_retired_subscriptions": () => indexRetiredSubscriptions,
 };
 
 /** The schema version of this program: its last migration. */

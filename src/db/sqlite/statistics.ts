@@ -12,7 +12,7 @@ const STATISTICS: [table: string, index: string, rows: string][] = [
   ["feeds", "feeds_by_leaving", "10000 100 1"],
   ["guids", "guids", "1000000 10000 1"],
   ["guids", "guids_by_subscription", "10000 100 1"],
-  ["guids", "guids_by_retirement", "10000 100 1"],
+  ["guids", "guids_by_retirement", "10000 100 1 1"],
   ["deletions", "deletions", "1000000 10000 1"],
   ["deletions", "deletions_pending", "10000 100 1"],
   ["sync_entities", "sync_entities", "1000000 10000 1"],
