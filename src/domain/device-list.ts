@@ -210,8 +210,12 @@ export function assumeFullSync(
     if (isOwn(listing, holding)) return [];
     const isNews = listing.changed > endOf(last.given);
     const held = isNews !== isListed(listing);
-    const known = { ...UNREPORTED, ...holding, feed: listing.feed, feed_url: heldUrl(listing, holding, spellings) };
-    const report = (reported: boolean) => [{ ...known, reported, reported_at: now }];
+    // Not before it is needed: a list can have had a hundred thousand feeds.
+    const report = (reported: boolean) => {
+      const { feed } = listing;
+      const feed_url = heldUrl(listing, holding, spellings);
+      return [{ ...UNREPORTED, ...holding, feed, feed_url, reported, reported_at: now }];
+    };
     if (held) {
       if (holding?.reported) return [];
       // It received that somebody reversed what it reported.

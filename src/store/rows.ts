@@ -177,6 +177,7 @@ export async function readRows<Key, Row>(
   const page = await list(first, limit);
   const last = page.at(-1);
   if (!last || page.length < limit) return page;
-  const others = await Array.fromAsync(readPages(keyOf(last), list, keyOf, most - limit));
-  return [page, ...others].flat();
+  const rows = [...page];
+  for await (const next of readPages(keyOf(last), list, keyOf, most - limit)) for (const row of next) rows.push(row);
+  return rows;
 }

@@ -110,9 +110,9 @@ async function readListings(tx: Tx, user_id: number, start: Millis): Promise<Map
     const listing = currentListing(hashFeedUrl(row.feed_url), row);
     listings.set(listing.feed, listing);
   });
-  for (const { feed, left_url, left_at } of await listLeft(tx, { user_id, start })) {
+  await mapInTurns(await listLeft(tx, { user_id, start }), ({ feed, left_url, left_at }) => {
     listings.set(feed, leftListing(feed, left_url, left_at));
-  }
+  });
   return listings;
 }
 
@@ -138,20 +138,26 @@ async function select(
   return { add, remove, repeated };
 }
 
-/** How a client spells the feeds of which it reported nothing. */
+/** How a client spells the feeds of which it reported nothing. @param feeds each once */
 export async function readSpellings(
   tx: Tx,
   user_id: number,
   cursor: ClientCursor,
   feeds: Iterable<string>,
 ): Promise<ClientSpellings> {
-  const rows = await findSpellings(tx, { user_id }, rowsOf("feed", feeds));
-  return spellingsOf(rows, cursor);
+  const asked = await mapInTurns(feeds, (feed) => ({ feed }));
+  return spellingsOf(await findSpellings(tx, { user_id }, asked), cursor);
 }
 
-const spellingsOf = (rows: FormerSpelling[], { began, fromNothing }: ClientCursor): ClientSpellings => {
-  return { former: Map.groupBy(rows, ({ feed }) => feed), began, fromNothing };
-};
+async function spellingsOf(rows: FormerSpelling[], { began, fromNothing }: ClientCursor): Promise<ClientSpellings> {
+  const former = new Map<string, FormerSpelling[]>();
+  await mapInTurns(rows, (row) => {
+    const others = former.get(row.feed);
+    if (others) others.push(row);
+    else former.set(row.feed, [row]);
+  });
+  return { former, began, fromNothing };
+}
 
 /** The listings of feeds that a client holds; what leads nowhere has been left. */
 async function findListings(tx: Tx, user_id: number, holdings: Holding[]): Promise<Listing[]> {
@@ -221,7 +227,7 @@ async function findSpellingsOf(tx: Tx, user_id: number, client: Client, feed_url
   if (others.length === 0 && rows.length === 0) return withSmallScheme;
   const held: Holdings = await holdingsIn(holdings);
   const cursor = await ClientCursor.read(tx, user_id, client, "feeds");
-  const spellings = spellingsOf(rows, cursor);
+  const spellings = await spellingsOf(rows, cursor);
   return (feed_url: string) => {
     const feed = hashFeedUrl(feed_url);
     return heldUrl({ feed, feed_url }, held.get(feed), spellings);
