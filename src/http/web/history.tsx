@@ -44,7 +44,7 @@ const number = z
   .string()
   .regex(/^\d{1,16}$/)
   .transform(Number);
-const PutBackForm = { by: z.string().max(2000), from: number, to: number };
+const PutBackForm = { by: z.string().max(2000), from: number, to: number, podcast: z.string().optional() };
 /** Minutes. */
 const Zone = z
   .string()
@@ -85,8 +85,8 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
   });
 
   http.post("/history/put-back", waitInLine, async (c) => {
-    const { by, from, to } = await readForm(c, PutBackForm);
-    const changes = await putBack(app, c.get("actor"), { by: readBy(by), from, to });
+    const { by, podcast: guid, ...span } = await readForm(c, PutBackForm);
+    const changes = await putBack(app, c.get("actor"), { by: readBy(by), guid, ...span });
     return c.redirect(`/history?done=${changes.length}`, 303);
   });
 

@@ -130,6 +130,8 @@ interface PutBackProps {
   by: ChangedBy;
   from: number;
   to: number;
+  /** The guid of the only podcast that is meant; all that the app removed without it. */
+  podcast?: string;
   text: string;
   kind?: "primary";
   label?: string;

@@ -16,7 +16,7 @@ import type { SubscriptionState } from "../../domain/subscription-state.ts";
 import type { WorkingSet } from "../../domain/working-set.ts";
 import { DomainError } from "../../errors.ts";
 import { readChanges, readHistoryStart } from "../../store/history.ts";
-import { listSubscriptions } from "../../store/subscriptions.ts";
+import { findByGuid, listSubscriptions } from "../../store/subscriptions.ts";
 import { nextTurn } from "../../turns.ts";
 import { type Actor, requireWrite } from "../actor.ts";
 import type { Context } from "../context.ts";
@@ -160,21 +160,31 @@ async function findMoment(tx: Tx, user_id: number, moment: Moment, now: number):
 
 const formatTime = (at: number) => new Date(at).toISOString();
 
+/** The id of the subscription that has, or had, a guid; undefined if there is none. */
+async function findOnly({ database }: Context, user_id: number, guid: string): Promise<number | undefined> {
+  const [found] = await database.read((tx) => findByGuid(tx, { user_id, guid }));
+  return found?.id;
+}
+
 /** Removals by one app: from and to are timestamps of changes. */
 interface Removals {
   by: ChangedBy;
   from: number;
   to: number;
+  /** Only of the subscription that has, or had, this guid. */
+  guid?: string | undefined;
 }
 
 /**
  * Subscribes again to what one app removed, in parts. What has moved, was merged or was removed by others since stays so.
  * @returns what changed
  */
-export async function putBack(context: Context, actor: Actor, { by, from, to }: Removals): Promise<Change[]> {
+export async function putBack(context: Context, actor: Actor, { by, from, to, guid }: Removals): Promise<Change[]> {
   requireWrite(actor);
   const { user_id } = actor;
   const app = appOf(by);
+  const only = guid === undefined ? null : await findOnly(context, user_id, guid);
+  if (only === undefined) return [];
   const removed: string[] = [];
   /** Who removed each subscription last: what came back and was removed by others stays so. */
   const removers = new Map<number | null, string>();
@@ -183,11 +193,16 @@ export async function putBack(context: Context, actor: Actor, { by, from, to }: 
       const remover = appOf(readChangedBy(row));
       const last = removers.get(row.subscription) ?? remover;
       removers.set(row.subscription, last);
-      if (row.guid && row.changed_at <= to && remover === app && last === app) removed.push(row.guid);
+      const isWanted = row.changed_at <= to && (only === null || only === row.subscription);
+      if (row.guid && isWanted && remover === app && last === app) removed.push(row.guid);
     }
     await nextTurn();
   }
   const changes: Change[] = [];
-  await changeInParts(context, actor, removed.toReversed(), subscribeAgain, changes);
+  // A guid may lead to another one by now, which others have removed.
+  const subscribe: ChangeOne = (set, subscription) => {
+    if ((removers.get(subscription.id) ?? app) === app) subscribeAgain(set, subscription);
+  };
+  await changeInParts(context, actor, removed.toReversed(), subscribe, changes);
   return changes;
 }

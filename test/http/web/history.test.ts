@@ -383,3 +383,34 @@ test("an import from the command line is called by what it was", async () => {
   await importFeeds(server.app, actor, [{ feed_url: "https://file.example/", title: null }], { dry_run: false });
   expect((await browser.open("/history")).body).toContain("podkeep (OPML file)");
 });
+
+test("what is put back in the history of one podcast is that podcast alone", async () => {
+  const setSubscribed = (n: number, is_subscribed: boolean) =>
+    phone.request("PATCH", `/subscriptions/${guidOf(n)}`, { is_subscribed });
+  await setSubscribed(3, false);
+  await setSubscribed(4, false);
+  await setSubscribed(3, true);
+  await setSubscribed(3, false);
+  const { body } = await browser.open(`/history?podcast=${guidOf(3)}`);
+  const after = await browser.submit("/history/put-back", fieldsOf(body, "/history/put-back"));
+  expect(after.body).toContain("1 podcast is back.");
+  expect(await subscribed()).not.toContain(guidOf(4));
+  expect(await subscribed()).toContain(guidOf(3));
+  await phone.remove(guidOf(3));
+  await server.drain();
+  const deleted = await browser.open(`/history?podcast=${guidOf(3)}`);
+  await browser.submit("/history/put-back", fieldsOf(deleted.body, "/history/put-back"));
+  expect(await subscribed()).toContain(guidOf(3));
+});
+
+test("a podcast that another app removed stays so when one that became part of it is put back", async () => {
+  await phone.request("PATCH", `/subscriptions/${guidOf(3)}`, { is_subscribed: false });
+  await phone.request("PATCH", `/subscriptions/${guidOf(5)}`, { is_subscribed: false });
+  const { body } = await browser.open("/history");
+  await user.request("PATCH", `/subscriptions/${guidOf(3)}`, { new_guid: guidOf(4) });
+  await user.request("PATCH", `/subscriptions/${guidOf(4)}`, { is_subscribed: false });
+  const after = await browser.submit("/history/put-back", fieldsOf(body, "/history/put-back"));
+  expect(after.body).toContain("1 podcast is back.");
+  expect(await subscribed()).toContain(guidOf(5));
+  expect(await subscribed()).not.toContain(guidOf(4));
+});

@@ -52,7 +52,11 @@ export function HistoryPage(props: HistoryProps) {
       {groups.length === 0 && <p class="muted">{by || podcast ? text.noneFound : text.none}</p>}
       <ul class="rows">
         {groups.map((group) => (
-          <Group group={group} isMissing={[...group.returnable].some((id) => missing.has(id))} />
+          <Group
+            group={group}
+            podcast={podcast?.guid}
+            isMissing={[...group.returnable].some((id) => missing.has(id))}
+          />
         ))}
       </ul>
       {next && <LinkLine href={query({ after: next })}>{text.older}</LinkLine>}
@@ -73,8 +77,15 @@ function Filter({ by, podcast, apps }: Pick<HistoryProps, "by" | "podcast"> & { 
   );
 }
 
-/** @param isMissing whether a podcast that can be put back is not subscribed now */
-function Group({ group, isMissing }: { group: ChangeGroup; isMissing: boolean }) {
+interface GroupProps {
+  group: ChangeGroup;
+  /** The guid of the podcast whose changes alone are shown; undefined for all. */
+  podcast: string | undefined;
+  /** Whether a podcast that can be put back is not subscribed now. */
+  isMissing: boolean;
+}
+
+function Group({ group, podcast, isMissing }: GroupProps) {
   const { by, at, from, to, counts, changes, lost } = group;
   const { canWrite } = useFrame();
   const text = texts.history;
@@ -98,7 +109,14 @@ function Group({ group, isMissing }: { group: ChangeGroup; isMissing: boolean })
         </ButtonLink>
       )}
       {canWrite && lost === 0 && isMissing && (
-        <PutBack by={by} from={from} to={to} text={text.putBack} label={text.named(text.putBack, summary)} />
+        <PutBack
+          by={by}
+          from={from}
+          to={to}
+          {...(podcast !== undefined && { podcast })}
+          text={text.putBack}
+          label={text.named(text.putBack, summary)}
+        />
       )}
     </li>
   );
