@@ -37,6 +37,8 @@ export const MovingDevice = z.object({
 export interface Moving {
   /** Where it comes from: a host, or what wrote the file. */
   source: string;
+  /** Whether podkeep wrote it: a position of 0 is the start of an episode, and `plays` has all that was listened to. */
+  isOwn: boolean;
   feeds: z.infer<typeof MovingFeed>[];
   devices: MovingDevice[];
   /** In the order in which they arrived there. */
@@ -52,6 +54,7 @@ export type MovingDevice = z.infer<typeof MovingDevice>;
 /** A source's data before anything is read. */
 export const nothingFrom = (source: string): Moving => ({
   source,
+  isOwn: false,
   feeds: [],
   devices: [],
   actions: [],

@@ -14,10 +14,11 @@ const Line = z.union([
   z.tuple([z.literal("feeds"), MovingFeed]),
   z.tuple([z.literal("devices"), MovingDevice]),
   z.tuple([z.literal("source"), z.string().max(500).refine(isText)]),
+  z.tuple([z.literal("isOwn"), z.boolean()]),
 ]);
 
-export function* writeMoving({ source, ...lists }: Moving): Generator<string> {
-  yield `${JSON.stringify(["source", source])}\n`;
+export function* writeMoving({ source, isOwn, ...lists }: Moving): Generator<string> {
+  yield `${JSON.stringify(["source", source])}\n${JSON.stringify(["isOwn", isOwn])}\n`;
   for (const [name, list] of Object.entries(lists)) {
     for (let start = 0; start < list.length; start += 100) {
       yield list
@@ -87,6 +88,7 @@ function addLine(moving: Moving, text: string): void {
   if (!data) throw changedOnTheWay();
   const [name, value] = data;
   if (name === "source") moving.source = value;
+  else if (name === "isOwn") moving.isOwn = value;
   else if (name === "feeds") moving.feeds.push(value);
   else if (name === "devices") moving.devices.push(value);
   else if (name === "plays") moving.plays.push(value);

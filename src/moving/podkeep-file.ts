@@ -55,7 +55,7 @@ const Export = z.object({
           total: seconds,
         }),
       )
-      .default([]),
+      .optional(),
   }),
 });
 
@@ -66,6 +66,8 @@ export function readExport(text: string): Moving {
   const { tables } = parse(text);
   const moving = nothingFrom("podkeep");
   const live = tables.subscriptions.filter(isSubscribed);
+  // Of an earlier podkeep, which kept no plays, positions are all that is known of listening.
+  moving.isOwn = tables.plays !== undefined;
   moving.feeds = live.map(({ feed_url, title, guid }) => ({ feed_url, title, guid: guid.toLowerCase() }));
   moving.devices = tables.devices;
   const feedOf = feedsIn(tables);
@@ -81,7 +83,7 @@ export function readExport(text: string): Moving {
   moving.actions = tables.episode_actions.flatMap((row) =>
     read(row, row.kind === "played" ? "play" : row.kind, row.acted_at, row.device),
   );
-  moving.plays = tables.plays.flatMap((row) =>
+  moving.plays = (tables.plays ?? []).flatMap((row) =>
     read(row, "play", row.ended_at, row.actor_device).map((one) => ({ ...one, begun_at: row.begun_at })),
   );
   return moving;

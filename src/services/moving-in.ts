@@ -66,7 +66,8 @@ export async function moveIn(
   const devices = await next(addDevices(context, actor, moving.devices, dry_run));
   const now = context.clock.now();
   const rehearsed = new EpisodeSet([], () => 0, hashText);
-  const copy: Copy = { actor, dry_run, meant: { client: null, hashes: new Map() }, now, rehearsed };
+  const meant: MeantFeeds = { client: null, hashes: new Map() };
+  const copy: Copy = { actor, dry_run, meant, now, marksStart: moving.isOwn, rehearsed };
   const batches = inBatches(moving, now);
   const plays = pastPlays(context, moving, now);
   const all = batches.reduce((sum, { actions }) => sum + actions.length, plays.length);
@@ -98,14 +99,14 @@ interface Batch {
 const inChunks = <T>(all: T[]): T[][] =>
   Array.from({ length: Math.ceil(all.length / BATCH) }, (_, index) => all.slice(index * BATCH, (index + 1) * BATCH));
 
-function inBatches({ actions, untimed, plays }: Moving, now: number): Batch[] {
+function inBatches({ actions, untimed, plays, isOwn }: Moving, now: number): Batch[] {
   // Of one second, what arrived last there comes first, because the first stays.
   const sorted = actions.toReversed().sort((a, b) => a.sent_at - b.sent_at);
   const past = sorted.filter(({ sent_at }) => sent_at > UNTIMED && sent_at <= now);
   const others = [...untimed, ...sorted.filter(({ sent_at }) => sent_at <= UNTIMED || sent_at > now)];
   const chunks = (all: EpisodeAction[], isTimed: boolean) => inChunks(all).map((actions) => ({ actions, isTimed }));
   return [
-    ...chunks(past, plays.length === 0),
+    ...chunks(past, plays.length === 0 && !isOwn),
     ...chunks(
       others.map((action) => ({ ...action, sent_at: UNTIMED })),
       false,
@@ -157,6 +158,8 @@ interface Copy {
   dry_run: boolean;
   meant: MeantFeeds;
   now: number;
+  /** As Arrival has it. */
+  marksStart: boolean;
   /** What the batches of a dry run would have stored. */
   rehearsed: EpisodeSet;
 }
@@ -215,7 +218,7 @@ async function storePlays(context: Context, copy: Copy, plays: Moving["plays"]):
 /** The source stands for a client, so that the same is known again. */
 const clientOf = ({ label }: Actor) => numberOf(label ?? "");
 
-function arrivalOf({ actor, now }: Copy, user: UserTx): Arrival {
+function arrivalOf({ actor, now, marksStart }: Copy, user: UserTx): Arrival {
   const clock = user.clock();
   return {
     now: Math.max(now, clock),
@@ -224,6 +227,7 @@ function arrivalOf({ actor, now }: Copy, user: UserTx): Arrival {
     client: clientOf(actor),
     toldUntil: null,
     knewUntil: 0,
+    marksStart,
     isCopied: true,
   };
 }

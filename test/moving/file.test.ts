@@ -134,7 +134,8 @@ test("all that moves in arrives, and more than a user can have here, or more tex
   const feeds = [{ feed_url: FEED.url, title: "A", guid: null }];
   const action = play(60, { feed_url: FEED.url });
   const plays = [{ ...action, begun_at: 0 }];
-  const moving = { ...nothingFrom("podkeep"), devices, feeds, actions: [action], untimed: [action], plays };
+  const lists = { devices, feeds, actions: [action], untimed: [action], plays };
+  const moving = { ...nothingFrom("podkeep"), isOwn: true, ...lists };
   const bytes = new TextEncoder().encode([...writeMoving(moving)].join(""));
   async function* lines(end = bytes.length) {
     for (let at = 0; at < end; at += 1000) yield bytes.subarray(at, Math.min(at + 1000, end));

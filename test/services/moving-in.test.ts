@@ -8,6 +8,7 @@ import { exportAccount } from "../../src/services/accounts/export.ts";
 import { type Actor, actAsAdmin } from "../../src/services/actor.ts";
 import { identifyClient } from "../../src/services/devices/clients.ts";
 import { listDevices, saveDevice } from "../../src/services/devices/devices.ts";
+import { readActions } from "../../src/services/listening/episode-actions.ts";
 import { uploadActions } from "../../src/services/listening/episode-uploads.ts";
 import { listBegun } from "../../src/services/listening/listening.ts";
 import { listPlays } from "../../src/services/listening/play-list.ts";
@@ -301,6 +302,25 @@ test("podkeep's own file brings each stretch as it was: with pauses, on two devi
   expect((await here.move(moving)).stored).toBe(0);
   expect(await plays(here.actor)).toEqual(await plays(there.actor));
   expect(await begun(here.actor)).toEqual(await begun(there.actor));
+});
+
+test("podkeep's own file brings an episode that was marked as not played at its start, and makes nothing of it a play", async () => {
+  const [there, here] = [await open(), await open()];
+  const actor = { ...there.actor, device: "phone" };
+  const client = identifyClient(actor, appNamed("Podsilo", "gpodder"));
+  await uploadActions(podkeep.app, actor, client, [play(0, { sent_at: START - 1000 })]);
+  await there.move({ untimed: [at(600, START - 5000)] });
+  const moving = readExport(await fileOf(there.actor));
+  await here.move(moving);
+  const told = { since: 0, feed_url: null, aggregated: false, peek: true };
+  const actionsOf = async (one: Actor) => {
+    const { pages } = await readActions(podkeep.app, one, null, told);
+    const actions = (await Array.fromAsync(pages ?? [])).flat();
+    return actions.map(({ kind, position, acted_at }) => [kind, position, acted_at]).sort();
+  };
+  expect(await actionsOf(there.actor)).toContainEqual(["play", 0, START - 1000]);
+  expect(await actionsOf(here.actor)).toEqual(await actionsOf(there.actor));
+  for (const { actor } of [there, here]) expect((await listPlays(podkeep.app, actor, { limit: 9 })).plays).toEqual([]);
 });
 
 test("plays that began at one time come in once each, by their ends and positions, and no more than 16", async () => {
