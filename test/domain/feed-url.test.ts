@@ -114,6 +114,13 @@ test.each([
   expect(validFeed(feed_url).feed_url).toBe(feed_url);
 });
 
+test("each feed URL comes back as it is from lists, which lose white space at its end: with that it is refused", () => {
+  for (let code = 0; code < 0x10000; code++) {
+    const feed_url = `https://a.example/${String.fromCharCode(code)}`;
+    if ("hash" in readFeedUrl(feed_url)) expect(feed_url.trim()).toBe(feed_url);
+  }
+});
+
 test("a feed URL is kept exactly as it was sent", () => {
   for (const feed_url of ["HTTP://A.example:80/Feed/#x", "https://bücher.example/é ü", "https://a@b@c.example/"]) {
     expect(validFeed(feed_url).feed_url).toBe(feed_url);

@@ -201,6 +201,7 @@ describe("only the item fails that has", () => {
     ["https://b example/", "Not a valid URL"],
     ["https://b.example\\@c.example/", "Not a valid URL"],
     ["https://b.example/\0", "Not a valid URL"],
+    ["https://b.example/feed\u00a0", "Not a valid URL"],
     ["https://b.example/\n", "Not a valid URL"],
     ["https://b.example/\ufffd", "Not a valid URL"],
     ["https://b.example/feed ", "Not a valid URL"],
