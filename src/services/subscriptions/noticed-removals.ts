@@ -1,6 +1,6 @@
 // Mass removals that pages tell of, until the podcasts are back or the user keeps the list so.
 import type { Tx } from "../../db/statement.ts";
-import { type ChangedBy, isSubscribed, readChangedBy } from "../../domain/history.ts";
+import { type ChangedBy, isRemoval, isSubscribed, readChangedBy } from "../../domain/history.ts";
 import { FEWEST_REMOVED } from "../../domain/mass-removals.ts";
 import { findRemovals, HISTORY_END, readKeptRemovals, saveKeptRemovals, spansBefore } from "../../store/history.ts";
 import { listSubscriptions } from "../../store/subscriptions.ts";
@@ -57,20 +57,21 @@ export async function listMassRemovals(
   const live = new Set(present.filter(isSubscribed).map(({ id }) => id));
   const merges = acts.filter(({ merged_into }) => merged_into !== null);
   const merged = new Map(merges.map(({ subscription, merged_into }) => [subscription, merged_into]));
-  // After a restored backup two podcasts can have been merged in both directions.
-  const isLive = (id: number): boolean => {
-    const seen = new Set<number>();
-    let at: number | null = id;
-    while (at && !live.has(at) && !seen.has(at)) {
-      seen.add(at);
-      at = merged.get(at) ?? null;
-    }
-    return live.has(at ?? 0);
+  /** A podcast and what it became part of. After a restored backup two can have been merged in both directions. */
+  const chainOf = (id: number): Set<number> => {
+    const chain = new Set<number>();
+    for (let at: number | null = id; at !== null && !chain.has(at); at = merged.get(at) ?? null) chain.add(at);
+    return chain;
   };
   return found.toReversed().flatMap(({ from, to, removed, of }) => {
-    const returns = acts.filter((act) => act.changed_at > to.changed_at && isReturn(act));
-    const returned = new Set(returns.map(({ subscription }) => subscription));
-    const missing = [...removed].filter((id) => !isLive(id) && !returned.has(id)).length;
+    const later = acts.filter((act) => act.changed_at > to.changed_at && (isReturn(act) || isRemoval(act)));
+    // What was removed since was there again, or is another one that putBack() leaves.
+    const changed = new Set(later.map(({ subscription }) => subscription));
+    const isMissing = (id: number) =>
+      chainOf(id)
+        .values()
+        .every((one) => !live.has(one) && !changed.has(one));
+    const missing = [...removed].filter(isMissing).length;
     if (missing === 0) return [];
     const times = { from, to: to.changed_at, ended_at: to.at };
     return [{ by: readChangedBy(to), ...times, removed: removed.size, of, missing }];

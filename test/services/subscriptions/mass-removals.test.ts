@@ -265,6 +265,18 @@ describe("an app that removes most of a list", () => {
     expect(await subscribed()).toHaveLength(11);
   });
 
+  test("gets back no podcast that became part of one which its user has removed since", async () => {
+    await unsubscribe(0, 8);
+    await user.request("PATCH", `/subscriptions/${guids[0]}`, { new_guid: guids[11] });
+    expect(await removals()).toMatchObject([{ removed: 8, missing: 7 }]);
+    await user.request("PATCH", `/subscriptions/${guids[11]}`, { is_subscribed: false });
+    const [found] = await removals();
+    expect(found).toMatchObject({ removed: 8, missing: 7 });
+    expect(await putBack(server.app, me(), found!)).toHaveLength(7);
+    expect(await removals()).toEqual([]);
+    expect(await subscribed()).toHaveLength(10);
+  });
+
   test("gets back what it has removed again since", async () => {
     await unsubscribe(0, 8);
     const [found] = await removals();
