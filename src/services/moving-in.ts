@@ -114,10 +114,12 @@ function inBatches({ actions, untimed, plays, isOwn }: Moving, now: number): Bat
   ];
 }
 
-/** What was listened to until now, and is kept. */
+/** What was listened to until now, and is kept; sorted, so that those of one time, which are read together, are in few parts. */
 function pastPlays({ config }: Context, { plays }: Moving, now: number): Moving["plays"] {
   const oldest = oldestKept(config, now);
-  return plays.filter(({ begun_at, sent_at }) => begun_at <= sent_at && sent_at >= oldest && sent_at <= now);
+  return plays
+    .filter(({ begun_at, sent_at }) => begun_at <= sent_at && sent_at >= oldest && sent_at <= now)
+    .sort((a, b) => a.begun_at - b.begun_at);
 }
 
 type Feeds = Moving["feeds"];

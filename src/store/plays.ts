@@ -19,6 +19,15 @@ export const findPlays = bulkStatement(
             and earlier.client = wanted.column2 and earlier.begun_at <= wanted.column3)`,
 );
 
+/** The plays that began at these times. */
+export const findPlaysBegun = bulkStatement((db, p: Owner, rows: Pick<PlayTable, "begun_at">[]) =>
+  db
+    .selectFrom("plays")
+    .select(["episode", "client", "begun_at", "ended_at", "started", "position"])
+    .where("user_id", "in", [p.user_id])
+    .where("begun_at", "in", columnOf(rows, "begun_at")),
+);
+
 type Extension = {
   episode: number;
   client: number;

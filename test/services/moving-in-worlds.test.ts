@@ -130,6 +130,11 @@ test("an account that moves in by its own export has the same podcasts, position
       expect((await moveIn(podkeep.app, here, moving, { dry_run: false })).stored).toBe(stored);
       expect((await moveIn(podkeep.app, here, moving, { dry_run: false })).stored).toBe(0);
       expect(seenIn(await tablesOf(here))).toEqual(seenIn(tables));
+      // Into the account itself, nothing comes twice.
+      const present = await actAsAdmin(podkeep.app, user.name, "import");
+      expect((await moveIn(podkeep.app, present, moving, { dry_run: true })).stored).toBe(0);
+      expect((await moveIn(podkeep.app, present, moving, { dry_run: false })).stored).toBe(0);
+      expect(seenIn(await tablesOf(present))).toEqual(seenIn(tables));
     }),
     { numRuns },
   );

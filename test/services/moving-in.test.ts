@@ -390,3 +390,23 @@ test("a dry run counts what it would store, however often an episode that is her
     moveIn(podkeep.app, actor, { ...nothingFrom("old.example"), actions }, { dry_run });
   for (const dry_run of [true, false]) expect((await moveAll(dry_run)).stored).toBe(301);
 });
+
+test("podkeep's own file brings nothing twice into the account that it is of, though an app has played on since", async () => {
+  const { actor, move } = await open();
+  const [MINUTE, start] = [60_000, podkeep.clock.now()];
+  const phone = { ...actor, device: "phone" };
+  const client = identifyClient(phone, appNamed("AntennaPod", "gpodder"));
+  const listen = async (started: number, position: number, minutes: number) => {
+    podkeep.clock.set(start + minutes * MINUTE);
+    await uploadActions(podkeep.app, phone, client, [play(position, { started, sent_at: podkeep.clock.now() })]);
+  };
+  const seen = async () =>
+    (await listPlays(podkeep.app, actor, { limit: 9 })).plays.map(({ started, position }) => [started, position]);
+  await listen(0, 600, 10);
+  const moving = readExport(await fileOf(actor));
+  expect((await move(moving)).stored).toBe(0);
+  expect(await seen()).toEqual([[0, 600]]);
+  await listen(600, 1200, 20);
+  expect((await move(moving)).stored).toBe(0);
+  expect(await seen()).toEqual([[0, 1200]]);
+});

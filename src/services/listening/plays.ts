@@ -4,8 +4,8 @@ import type { Arrived } from "../../domain/episode-set.ts";
 import { NO_HABITS } from "../../domain/habits.ts";
 import { goesOn, keepPlay, MOST_AT_ONCE, mayMeet, type Play, type PlayReport, playsIn } from "../../domain/plays.ts";
 import { findFirstPlay, findLastPlay, findPlay } from "../../store/listening-hours.ts";
-import { extendPlays, findPlays, prunePlays as pruneRows, savePlays } from "../../store/plays.ts";
-import { rowsOf } from "../../store/rows.ts";
+import { extendPlays, findPlays, findPlaysBegun, prunePlays as pruneRows, savePlays } from "../../store/plays.ts";
+import { columnOf, rowsOf } from "../../store/rows.ts";
 import { streamUserIds } from "../accounts/users.ts";
 import { writeActor } from "../actor.ts";
 import type { Context } from "../context.ts";
@@ -122,16 +122,31 @@ export async function findEndsAhead(
   return ends;
 }
 
+type PresentPlay = Omit<CopiedPlay, "total">;
+
+/**
+ * Whether a play is here: as it is, or as the app has gone on with it since, because the account moves in that it was
+ * exported from.
+ */
+function isPresent(play: CopiedPlay, { client, ended_at, started, position }: PresentPlay): boolean {
+  if (ended_at === play.ended_at && position === play.position) return true;
+  if (client === play.client || started !== play.started || position === null || play.position === null) return false;
+  return ended_at >= play.ended_at && position >= play.position;
+}
+
 /** Of plays that a client has as they were kept elsewhere, finds those that are not here, and not too many. */
-export async function findNewPlays<Copied extends CopiedPlay>(user: UserTx, plays: Copied[]): Promise<Copied[]> {
-  const times = plays.map(({ episode, client, begun_at }) => ({ episode, client, at: begun_at }));
-  const known = new Map<number, CopiedPlay[]>(await readPlays(user, times));
+export async function findNewPlays<Copied extends CopiedPlay>(
+  { tx, user_id }: UserTx,
+  plays: Copied[],
+): Promise<Copied[]> {
+  const begun = await findPlaysBegun(tx, { user_id }, rowsOf("begun_at", columnOf(plays, "begun_at")));
+  const keyOf = ({ episode, begun_at }: PresentPlay) => `${episode} ${begun_at}`;
+  const known = Map.groupBy<string, PresentPlay>(begun, keyOf);
   return plays.filter((play) => {
-    const own = known.get(play.episode) ?? [];
-    const begun = own.filter(({ begun_at }) => begun_at === play.begun_at);
-    const isMissing = !begun.some(({ ended_at, position }) => ended_at === play.ended_at && position === play.position);
-    if (isMissing) known.set(play.episode, [...own, play]);
-    return isMissing && begun.length < MOST_AT_ONCE;
+    const present = known.get(keyOf(play)) ?? [];
+    if (present.some((one) => isPresent(play, one))) return false;
+    known.set(keyOf(play), [...present, play]);
+    return present.filter(({ client }) => client === play.client).length < MOST_AT_ONCE;
   });
 }
 
