@@ -5,7 +5,7 @@ import { NO_HABITS } from "../../domain/habits.ts";
 import { goesOn, keepPlay, MOST_AT_ONCE, mayMeet, type Play, type PlayReport, playsIn } from "../../domain/plays.ts";
 import { findFirstPlay, findLastPlay, findPlay } from "../../store/listening-hours.ts";
 import { extendPlays, findPlays, findPlaysBegun, prunePlays as pruneRows, savePlays } from "../../store/plays.ts";
-import { columnOf, rowsOf } from "../../store/rows.ts";
+import { rowsOf } from "../../store/rows.ts";
 import { streamUserIds } from "../accounts/users.ts";
 import { writeActor } from "../actor.ts";
 import type { Context } from "../context.ts";
@@ -139,7 +139,7 @@ export async function findNewPlays<Copied extends CopiedPlay>(
   { tx, user_id }: UserTx,
   plays: Copied[],
 ): Promise<Copied[]> {
-  const begun = await findPlaysBegun(tx, { user_id }, rowsOf("begun_at", columnOf(plays, "begun_at")));
+  const begun = await findPlaysBegun(tx, { user_id }, plays);
   const keyOf = ({ episode, begun_at }: PresentPlay) => `${episode} ${begun_at}`;
   const known = Map.groupBy<string, PresentPlay>(begun, keyOf);
   return plays.filter((play) => {
