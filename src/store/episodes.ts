@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EpisodeActionTable, EpisodeTable, FeedColumns, Owner } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
+import { FEED_URL } from "./episode-moves.ts";
 import { bigint, columnOf, numbersOf, saveRows } from "./rows.ts";
 
 /** What a feed says of an episode. */
@@ -49,6 +50,15 @@ export const findEpisode = statement(
       from episodes
       left join episode_actions as action on action.user_id = episodes.user_id and action.episode = episodes.id
       where episodes.user_id in (${p.user_id}) and episodes.id = ${p.id}`,
+);
+
+/** The URLs of these episodes' feeds. */
+export const findFeedUrls = bulkStatement(
+  (_, p: Owner, rows: { id: number }[]) =>
+    sql<{ id: number; feed_url: string | null }>`select episodes.id, ${FEED_URL} as feed_url
+      from episodes
+      left join subscriptions on subscriptions.user_id = episodes.user_id and subscriptions.id = episodes.podcast
+      where episodes.user_id in (${p.user_id}) and episodes.id in (${sql.join(columnOf(rows, "id"))})`,
 );
 
 /** How many episodes each of these podcasts has; at most `most` are counted. */

@@ -44,7 +44,7 @@ export const findPlay = statement((db, p: Piece & { skip: number }) =>
     .offset(limitTo(p.skip)),
 );
 
-/** Seconds listened, by podcast. `feed_url` is of a feed that is in no list. */
+/** Seconds listened, by podcast, with an episode of it. `feed_url` is of a feed that is in no list. */
 export const sumByPodcast = statement((db, p: Piece) =>
   within(db, p)
     .innerJoin("episodes", (join) =>
@@ -52,7 +52,7 @@ export const sumByPodcast = statement((db, p: Piece) =>
     )
     .select("episodes.podcast")
     .select(sql<number>`cast(sum(${LENGTH}) as bigint)`.as("seconds"))
-    .select((row) => row.fn.min("episodes.feed_url").as("feed_url"))
+    .select((row) => [row.fn.min("episodes.id").as("episode"), row.fn.min("episodes.feed_url").as("feed_url")])
     .groupBy("episodes.podcast"),
 );
 

@@ -1,7 +1,9 @@
 // How long a user listened, by day, month and podcast.
 import type { Tx } from "../../db/statement.ts";
 import type { Span } from "../../domain/zoned-days.ts";
+import { findFeedUrls } from "../../store/episodes.ts";
 import { findFirstPlay, findPlay, sumByPodcast, sumSpans } from "../../store/listening-hours.ts";
+import { rowsOf } from "../../store/rows.ts";
 import { findSubscriptions } from "../../store/subscriptions.ts";
 import { takeTurns } from "../../turns.ts";
 import type { Actor } from "../actor.ts";
@@ -31,6 +33,16 @@ export interface Year {
   first_at: number | null;
 }
 
+/** The feed URLs of podcasts without a subscription: of feeds in no list, and of merged ones whose episodes wait to be moved. */
+async function findUrls(tx: Tx, user_id: number, rows: Sums): Promise<Map<number, string | null>> {
+  const waiting = new Map(rows.filter(({ podcast }) => podcast > 0).map((row) => [row.episode, row.podcast]));
+  const found = await findFeedUrls(tx, { user_id }, rowsOf("id", waiting.keys()));
+  return new Map([
+    ...rows.map(({ podcast, feed_url }) => [podcast, feed_url] as const),
+    ...found.map(({ id, feed_url }) => [waiting.get(id) ?? 0, feed_url] as const),
+  ]);
+}
+
 /** Sums what was listened to in the months of a year. */
 export function readYear({ database }: Context, { user_id }: Actor, months: Span[]): Promise<Year> {
   return database.read(async (tx) => {
@@ -39,8 +51,10 @@ export function readYear({ database }: Context, { user_id }: Actor, months: Span
     const byPodcast = Map.groupBy(rows, ({ podcast }) => podcast);
     const ids = [...byPodcast.keys()].filter((id) => id > 0).map((id) => ({ id }));
     const names = new Map((await findSubscriptions(tx, { user_id }, ids)).map((row) => [row.id, nameOf(row)]));
+    const others = rows.filter(({ podcast }) => !names.has(podcast));
+    const urls = await findUrls(tx, user_id, others);
     const podcasts = [...byPodcast].map(([podcast, rows]) => {
-      const name = names.get(podcast) ?? nameOf({ title: null, feed_url: rows[0]?.feed_url ?? "" });
+      const name = names.get(podcast) ?? nameOf({ title: null, feed_url: urls.get(podcast) ?? "" });
       return { podcast, name, seconds: sum(rows) };
     });
     const [first] = await findFirstPlay(tx, { user_id });

@@ -6,7 +6,7 @@ import { readableEpisode } from "../../domain/readable-url.ts";
 import { inOtherScheme } from "../../domain/spellings.ts";
 import { DomainError } from "../../errors.ts";
 import { findArrival, listBegun as listBegunRows } from "../../store/episode-actions.ts";
-import { findEpisode, findNamed } from "../../store/episodes.ts";
+import { findEpisode, findFeedUrls, findNamed } from "../../store/episodes.ts";
 import { findLatestPlays } from "../../store/play-list.ts";
 import { findSubscriptions } from "../../store/subscriptions.ts";
 import { nextTurn } from "../../turns.ts";
@@ -95,6 +95,7 @@ export function readEpisode({ database }: Context, { user_id }: Actor, id: numbe
     const [found] = readEpisodes(rows);
     if (!found) throw new DomainError("not_found", `There is no episode ${id}`);
     const [podcast] = await findSubscriptions(tx, { user_id }, [{ id: found.podcast }]);
+    const [feed] = await findFeedUrls(tx, { user_id }, [{ id }]);
     const play = found.actions.find(({ kind }) => kind === "play");
     const { title: episode_title = null, duration = null, published_at = null } = rows[0] ?? {};
     return {
@@ -102,7 +103,7 @@ export function readEpisode({ database }: Context, { user_id }: Actor, id: numbe
       podcast: found.podcast,
       episode_url: found.url,
       guid: found.guid,
-      feed_url: podcast?.feed_url ?? found.feed_url ?? "",
+      feed_url: feed?.feed_url ?? "",
       title: podcast?.title ?? null,
       episode_title,
       duration,

@@ -4,11 +4,14 @@ import { openApp } from "../../../src/app.ts";
 import { createBackup } from "../../../src/backups/backups.ts";
 import { restoreBackup } from "../../../src/backups/restore.ts";
 import type { EpisodeAction, ToldAction } from "../../../src/domain/episode-actions.ts";
+import { Calendar } from "../../../src/domain/zoned-days.ts";
 import { createLogger } from "../../../src/log.ts";
 import { type Actor, actAsUser } from "../../../src/services/actor.ts";
 import { readFeedChanges } from "../../../src/services/devices/device-list.ts";
 import { uploadFeedChanges } from "../../../src/services/devices/device-uploads.ts";
 import { uploadActions } from "../../../src/services/listening/episode-uploads.ts";
+import { readEpisode } from "../../../src/services/listening/listening.ts";
+import { readYear } from "../../../src/services/listening/listening-hours.ts";
 import { streamPlays } from "../../../src/services/listening/play-list.ts";
 import { restoreSubscriptions } from "../../../src/services/subscriptions/earlier-lists.ts";
 import { patchSubscription, requestDeletion } from "../../../src/services/subscriptions/subscriptions.ts";
@@ -164,6 +167,20 @@ test("two podcasts with the same thousand episodes become one, with the later po
   const { actions } = await read(null);
   expect(await told(actions)).toEqual({ count: COUNT, kinds: [`${B} 1`, `${B} 2`] });
   expect(actions.filter(({ position }) => position === 1)).toHaveLength(COUNT / 2);
+});
+
+test("while a merged podcast's thousand episodes wait, the hours of the year and the page of one name where they go", async () => {
+  await subscribe(A);
+  const b = await subscribe(B);
+  podkeep.clock.advance(86_400_000);
+  await upload(clientOf("phone"), playOf(COUNT, 60));
+  await upload(clientOf("tablet"), ...playAll(A));
+  await patchSubscription(podkeep.app, ann, b, { feed: validFeed(A) });
+  expect(await moves()).toBeGreaterThan(0);
+  const year = new Date(podkeep.clock.now()).getUTCFullYear();
+  const { podcasts } = await readYear(podkeep.app, ann, Calendar.of("UTC").monthsOf(year));
+  expect(podcasts).toMatchObject([{ name: "a.example/rss", seconds: 60 }]);
+  expect(await readEpisode(podkeep.app, ann, 1)).toMatchObject({ feed_url: A });
 });
 
 test("what apps play and change while a thousand episodes follow their podcast stays", async () => {
