@@ -231,7 +231,7 @@ test.each([
   ["MOST_READ = 2", "http/web/move-in.tsx", "one of a user and two in all"],
   ["MOST_FINDING = 20", "http/web/podcasts.tsx", "of 20 users"],
   ["MOST_WAITING = 1000", "db/waiting-limit.ts", "| 1,000 of one user"],
-  ["MOST_TOKENS = 1000", "services/accounts/tokens.ts", "| 1,000, revoked ones among them"],
+  ["MOST_TOKENS = 1000", "store/tokens.ts", "| 1,000, revoked ones among them"],
   ["MOST_LINKS = 100", "services/accounts/connect-links.ts", "links that show one 100, for ten minutes"],
   ["MOST_DEVICES = 200", "services/devices/devices.ts", "| 200 (`"],
   ["MOST_CLIENTS = 100", "services/devices/clients.ts", "with 100 apps"],

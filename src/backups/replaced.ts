@@ -9,9 +9,10 @@ import { isEmpty } from "../db/sqlite/lost.ts";
 import { replacedCopy } from "../db/sqlite/replacement.ts";
 import { isDiskFull, messageOf } from "../errors.ts";
 import { listChangesFrom, readHistoryStart } from "../store/history.ts";
-import { listPasswords, listRevoked, listUserNames } from "../store/restore.ts";
+import { listPasswords, listRevoked, listTokensOfMany, listUserNames } from "../store/restore.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
 import { listEntitiesOf } from "../store/sync-entities.ts";
+import { MOST_TOKENS } from "../store/tokens.ts";
 import { findPublicId, isClosed, latestClock, readCounters } from "../store/users.ts";
 import { requireFile } from "./backups.ts";
 
@@ -19,11 +20,16 @@ import { requireFile } from "./backups.ts";
 export const openFile = (config: Config, file: string) =>
   openSqlite({ file, busy_timeout: config.busy_timeout, migrate: "start", use: "server", backup_dir: null });
 
+/** Tokens that take the places of others, and are deleted then: temporary ones, and those of old logins. */
+const DELETED = 100;
+
 /** What the old data tells. */
 export interface Replaced {
   /** The latest timestamp that an app may have seen; 0 if that is not known. */
   clock: number;
-  revoked: { id: string; revoked_at: number }[];
+  revoked: Awaited<ReturnType<typeof listRevoked>>;
+  /** By public id, of users who have so many tokens that some may have been deleted: which there are. */
+  tokens: Map<string, Awaited<ReturnType<typeof listTokensOfMany>>>;
   passwords: Awaited<ReturnType<typeof listPasswords>>;
   /** Names of the users by their public ids; null if they are not known. */
   users: Map<string, string> | null;
@@ -40,6 +46,7 @@ export async function readReplaced(config: Config): Promise<Replaced> {
   const replaced: Replaced = {
     clock: 0,
     revoked: [],
+    tokens: new Map(),
     passwords: [],
     users: null,
     hasDeleted: false,
@@ -56,7 +63,11 @@ export async function readReplaced(config: Config): Promise<Replaced> {
     replaced.hasDeleted = hasDeletedUsers(copy);
     await replaced.copy.read(async (tx) => {
       replaced.clock = (await latestClock(tx, {}))[0]?.clock ?? 0;
-      replaced.revoked = (await listRevoked(tx, {})).map(({ id, revoked_at }) => ({ id, revoked_at: revoked_at ?? 0 }));
+      replaced.revoked = await listRevoked(tx, {});
+      replaced.tokens = Map.groupBy(
+        await listTokensOfMany(tx, { least: MOST_TOKENS - DELETED }),
+        (one) => one.public_id,
+      );
       replaced.passwords = await listPasswords(tx, {});
       const all = await listUserNames(tx, {});
       const users = all.filter((user) => !isClosed(user));

@@ -27,14 +27,16 @@ import {
   insertHistoryRows,
   insertRestored,
   keepPassword,
+  keepRevoked,
   latestChange,
   listUserNames,
   renewTables,
   revokeTokensOf,
   setHistoryStart,
 } from "../store/restore.ts";
+import { columnOf } from "../store/rows.ts";
 import { listSubscriptions } from "../store/subscriptions.ts";
-import { revokeToken } from "../store/tokens.ts";
+import { listUserTokens, revokeToken } from "../store/tokens.ts";
 import { deleteUserRows } from "../store/transfer.ts";
 import { isClosed, latestClock, readCounters, saveCounters, setPassword } from "../store/users.ts";
 import { requireFile } from "./backups.ts";
@@ -161,7 +163,7 @@ function renew(database: Database, clock: Clock, replaced: Replaced, hasDraft: b
     await continueHistory(tx, replaced, at);
     for (const { id } of await listUserNames(tx, {})) await refreshEntities(tx, id, hasDraft);
     await renewTables(tx, { base, clock: base + count, ids: DELETIONS });
-    for (const token of replaced.revoked) await revokeToken(tx, token);
+    await keepRevocations(tx, replaced, clock.now());
     for (const password of replaced.passwords) await keepPassword(tx, password);
     const ahead = changed_at > Math.max(clock.now(), replaced.clock) ? changed_at : null;
     const present = await listUserNames(tx, {});
@@ -184,6 +186,29 @@ function renamedIn({ users }: Replaced, present: User[]): Restored["renamed"] {
     const from = users?.get(public_id) ?? to;
     return from === to ? [] : { from, to };
   });
+}
+
+/**
+ * Keeps tokens revoked, also those that the backup does not have: another backup that is restored later may. Of users with
+ * the most tokens that there can be, those are gone that were revoked first.
+ */
+async function keepRevocations(tx: Tx, { revoked, tokens }: Replaced, now: number): Promise<void> {
+  const ids = new Map((await listUserNames(tx, {})).map(({ id, public_id }) => [public_id, id]));
+  for (const { public_id, ...token } of revoked) {
+    const user_id = ids.get(public_id);
+    if (user_id !== undefined) await keepRevoked(tx, { ...token, user_id });
+  }
+  for (const [public_id, known] of tokens) {
+    const user_id = ids.get(public_id);
+    if (user_id === undefined) continue;
+    const kept = new Set(columnOf(known, "id"));
+    // What was issued later is not gone: the old data is older than the backup.
+    const last = Math.max(...columnOf(known, "created_at"));
+    const gone = (await listUserTokens(tx, { user_id })).filter(
+      ({ id, created_at }) => !kept.has(id) && created_at <= last,
+    );
+    for (const { id } of gone) await revokeToken(tx, { id, revoked_at: now });
+  }
 }
 
 /** Takes tokens and password from users who were deleted since the backup. @returns their names; null if not known */

@@ -1,9 +1,9 @@
 // Statements that renew what apps may have seen, after a backup took the place of later data.
-import { type RawBuilder, sql } from "kysely";
-import type { ActorColumns, HistoryTable, Owner } from "../db/schema.ts";
-import { statement, type Tx } from "../db/statement.ts";
-import { type Column, type Table, tables } from "../db/tables.ts";
-import { ACTOR, bigint, insertRows, refs } from "./rows.ts";
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { ActorColumns, HistoryTable, Owner, Schema } from "../db/schema.ts";
+import { statement, type Tx, type ValuesOf } from "../db/statement.ts";
+import { type Column, columnsOf, type Table, tables } from "../db/tables.ts";
+import { ACTOR, bigint, insertInto, insertRows, refs } from "./rows.ts";
 
 /** Rows that get a timestamp of their own: the most that one user can have. */
 export const countPlaces = statement((db) =>
@@ -19,9 +19,35 @@ export const countPlaces = statement((db) =>
   ),
 );
 
+const tokensWithUsers = (db: Kysely<Schema>) =>
+  db.selectFrom("tokens").innerJoin("users", "users.id", "tokens.user_id").select("users.public_id");
+
+/** Revoked tokens, with the public ids of their users. */
 export const listRevoked = statement((db) =>
-  db.selectFrom("tokens").select(["id", "revoked_at"]).where("revoked_at", "is not", null),
+  tokensWithUsers(db)
+    .select(columnsOf("tokens").map((column) => `tokens.${column}` as const))
+    .where("revoked_at", "is not", null),
 );
+
+/** Tokens of users who have at least as many, with the public ids of these users. */
+export const listTokensOfMany = statement((db, p: { least: number }) =>
+  tokensWithUsers(db)
+    .select(["tokens.id", "tokens.created_at"])
+    .where("user_id", "in", (row) =>
+      row
+        .selectFrom("tokens")
+        .select("user_id")
+        .groupBy("user_id")
+        .having((of) => of.fn.countAll<number>(), ">=", p.least),
+    ),
+);
+
+/** Inserts a revoked token, or revokes the one that is there. One that was revoked keeps its time. */
+export const keepRevoked = statement((_, p: ValuesOf<Schema["tokens"]>) => {
+  const insert = insertInto("tokens", columnsOf("tokens"), [p]);
+  return sql<never>`${insert} on conflict (id) do update set
+    revoked_at = coalesce(tokens.revoked_at, excluded.revoked_at)`;
+});
 
 export const listUserNames = statement((db) =>
   db.selectFrom("users").select(["id", "public_id", "name", "session_key"]),

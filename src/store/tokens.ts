@@ -5,6 +5,9 @@ import { statement } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
 import { deleteAllButOneAnd, deleteRowsOf, insertRow } from "./rows.ts";
 
+/** Tokens of a user, revoked ones too: some apps get one at every start. */
+export const MOST_TOKENS = 1000;
+
 const found = ["id", "user_id", "hash", "label", "scope", "expires_at", "last_used_at", "revoked_at"] as const;
 
 /** A token, and its user's clock. */

@@ -47,6 +47,16 @@ const { backup, inDirectory, restore, add, list } = backupsOf(() => ({ podkeep, 
 const subscribed = async () =>
   (await list()).flatMap((item) => (item.is_subscribed && !item.new_guid ? item.feed_url : [])).sort();
 
+/** The id in a token. */
+const idOf = ({ token }: TestUser) => token.split("_")[1] ?? "";
+
+/** What the server answers to users' tokens. */
+const statusesOf = async (...users: TestUser[]): Promise<number[]> => {
+  const answers: number[] = [];
+  for (const user of users) answers.push((await user.request("GET", "/subscriptions")).status);
+  return answers;
+};
+
 const latest = (items: Item[]) =>
   items
     .flatMap((item) => [item.subscription_changed, item.guid_changed ?? "", item.deleted ?? ""])
@@ -437,6 +447,48 @@ describe("restoring a backup", () => {
     expect(await rejectionOf(findLoginFlow(podkeep.app, await as("ann"), flow.page))).toMatchObject({
       code: "not_found",
     });
+  });
+
+  test("a token that was revoked since stays so, though an older backup that did not have it was restored in between", async () => {
+    const { file: early } = await backup();
+    podkeep.clock.advance(1000);
+    const phone = await ann.another();
+    const laptop = await ann.another();
+    const { file: later } = await backup();
+    await revokeToken(podkeep.app, idOf(phone));
+    podkeep.clock.advance(1000);
+    await restore(early);
+    podkeep.clock.advance(1000);
+    await restore(later);
+    expect(await statusesOf(phone, laptop, ann)).toEqual([401, 200, 200]);
+  });
+
+  test("a token that was revoked since stays so, though a thousand newer ones took its place", async () => {
+    const phone = await ann.another();
+    const { file: later } = await backup();
+    await revokeToken(podkeep.app, idOf(phone));
+    for (let n = 0; n < 1000; n++) {
+      podkeep.clock.advance(1000);
+      await revokeToken(podkeep.app, idOf(await ann.another()));
+    }
+    expect((await listTokens(podkeep.app)).map(({ id }) => id)).not.toContain(idOf(phone));
+    await restore(later);
+    expect(await statusesOf(phone, ann)).toEqual([401, 200]);
+  });
+
+  test("of a user with a thousand tokens, one that was issued after the data was restored from a backup is valid", async () => {
+    for (let n = 0; n < 1000; n++) {
+      podkeep.clock.advance(1000);
+      await ann.another();
+    }
+    const { file: early } = await backup();
+    podkeep.clock.advance(1000);
+    const phone = await ann.another();
+    const { file: later } = await backup();
+    await restore(early);
+    podkeep.clock.advance(1000);
+    await restore(later);
+    expect(await statusesOf(phone)).toEqual([200]);
   });
 
   test("a password that was set since stays so, though the clock went back in between", async () => {

@@ -68,10 +68,12 @@ const FOR_ALL = {
   ],
   "a restore is of all users": [
     "restore.insertRestored: users",
+    "restore.keepRevoked: tokens",
     "restore.latestChange: history",
     "restore.countPlaces: subscriptions, episode_actions",
     "restore.listPasswords: users",
     "restore.listRevoked: tokens",
+    "restore.listTokensOfMany: tokens",
     "restore.listUserNames: users",
     "restore.renewTables: clients",
     "restore.renewTables: connect_links",

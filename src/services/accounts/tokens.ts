@@ -9,6 +9,7 @@ import {
   findTokenById,
   insertToken,
   listTokens as listRows,
+  MOST_TOKENS,
   revokeToken as revokeRow,
   useToken,
 } from "../../store/tokens.ts";
@@ -23,8 +24,6 @@ import { noteUse } from "./uses.ts";
 const TOKEN = /^podkeep_([a-z2-7]{10})_([a-z2-7]{26})([0-9a-z]{7})$/;
 /** Milliseconds between two records of a token's use. */
 const USE_INTERVAL = 60 * 60 * 1000;
-/** Tokens of a user, revoked ones too: some apps get one at every start. */
-const MOST_TOKENS = 1000;
 /** Milliseconds that a temporary token lasts at most: the clock of the server that reads it may be ahead. */
 const TEMPORARY = 15 * 60_000;
 const LONGEST_LABEL = 100;
