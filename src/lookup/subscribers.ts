@@ -1,7 +1,7 @@
 // The subscriptions that a feed's lookup is for.
 import type { Database } from "../db/database.ts";
 import type { FeedLookupTable } from "../db/schema.ts";
-import { hashFeedUrl } from "../domain/feed-url.ts";
+import { hashFeedUrl, readFeedHash } from "../domain/feed-url.ts";
 import {
   applyFinding,
   type Finding,
@@ -13,9 +13,10 @@ import {
 import { unlessRefused } from "../errors.ts";
 import { actAsWorker } from "../services/actor.ts";
 import { type ChangeContext, loadWorkingSet, saveWorkingSet } from "../services/subscriptions/working-set.ts";
-import { transact } from "../services/transact.ts";
+import { transact, type UserTx } from "../services/transact.ts";
 import { findSubscribers, listFollowers } from "../store/feed-lookups.ts";
 import { listLeftFeedsOf } from "../store/feeds.ts";
+import { HISTORY_END, listMoves, spansBefore } from "../store/history.ts";
 
 /** Who changed it, in the history. */
 const LABEL = "feed lookup";
@@ -65,10 +66,9 @@ export async function giveFinding(
 ): Promise<Outcome | null> {
   if (!mayChange(subscriber, finding)) return null;
   const { user_id, id } = subscriber;
-  const guid = finding.target ? finding.target.guid : finding.guid;
   const wanted = {
     ids: [id],
-    guids: guid === null ? [] : [guid],
+    guids: [finding.guid, finding.target?.guid].flatMap((guid) => guid ?? []),
     feeds: finding.target ? [finding.target.feed.hash] : [],
   };
   const giving = transact(context, actAsWorker(user_id, LABEL), async (user) => {
@@ -79,12 +79,27 @@ export async function giveFinding(
     if (subscription.feed_url !== finding.feed_url) return null;
     const feeds = await listLeftFeedsOf(user.tx, { user_id }, [{ id }]);
     const former = feeds.flatMap(({ left_url }) => left_url ?? []);
-    const outcome = applyFinding(set, subscription, finding, former);
+    const hasLeft = feeds.some(({ feed }) => feed === finding.target?.feed.hash);
+    const stays = hasLeft && (await wasMovedBack(user, id, finding.target));
+    const outcome = applyFinding(set, subscription, stays ? { ...finding, target: null } : finding, former);
     await saveWorkingSet(user, set, context);
     return outcome;
   });
   // The user may have been deleted.
   return unlessRefused(giving, "unauthorized");
+}
+
+/** Whether a subscription moved last from where its feed says that it moved, and not by a lookup. */
+async function wasMovedBack(
+  { tx, user_id }: UserTx,
+  subscription: number,
+  target: Finding["target"],
+): Promise<boolean> {
+  for await (const span of spansBefore(tx, { user_id, ...HISTORY_END })) {
+    const [move] = await listMoves(tx, { ...span, subscription, limit: 1 });
+    if (move) return move.actor_kind !== "worker" && readFeedHash(move.before ?? "") === target?.feed.hash;
+  }
+  return false;
 }
 
 /** What was found at the last lookup. */

@@ -117,6 +117,14 @@ export const listChangers = statement((db, p: Owner & { limit: number }) =>
   ),
 );
 
+/** The moves of a subscription. */
+export const listMoves = statement((db, p: HistorySpan & { subscription: number }) =>
+  pageOf(db, p)
+    .select(["before", "actor_kind"])
+    .where("subscription", "in", [p.subscription])
+    .where("what", "=", "moved"),
+);
+
 /** The changes that added a subscription. */
 export const listAdditions = statement((db, p: HistorySpan & { subscription: number }) =>
   pageOf(db, p)

@@ -58,6 +58,32 @@ describe("a feed that moved", () => {
     });
   });
 
+  test("stays where its user moved the podcast back to", async () => {
+    feeds.serve("old", movedTo("new"));
+    feeds.serve("new", rss("New"));
+    const { guid } = await feeds.add("old");
+    await lookUpTimes(3);
+    expect(Object.keys(await feeds.rows())).toEqual(["new"]);
+    await feeds.ann.request("PATCH", `/subscriptions/${guid}`, { new_feed_url: feeds.url("old") });
+    await lookUpTimes(5);
+    expect(Object.keys(await feeds.rows())).toEqual(["old"]);
+  });
+
+  test("moves the subscription there, back, and there again", async () => {
+    feeds.serve("old", movedTo("new"));
+    feeds.serve("new", rss("New"));
+    await feeds.add("old");
+    await lookUpTimes(3);
+    feeds.serve("old", rss("Old"));
+    feeds.serve("new", movedTo("old"));
+    await lookUpTimes(4);
+    expect(Object.keys(await feeds.rows())).toEqual(["old"]);
+    feeds.serve("old", movedTo("new"));
+    feeds.serve("new", rss("New"));
+    await lookUpTimes(4);
+    expect(Object.keys(await feeds.rows())).toEqual(["new"]);
+  });
+
   test("by itunes:new-feed-url, too", async () => {
     feeds.serve("old", rss("Old", newUrlTag(feeds.url("new"))));
     feeds.serve("new", rss("New"));
