@@ -19,11 +19,14 @@ export const findPlays = bulkStatement(
             and earlier.client = wanted.column2 and earlier.begun_at <= wanted.column3)`,
 );
 
-/** The plays of some episodes that began at some times: of those of one time, which can be very many, few are returned. */
+/**
+ * The plays of some episodes that began at some times: of those of one time, which can be very many, few are returned. One
+ * can come more than once.
+ */
 export const findPlaysBegun = bulkStatement((db, p: Owner, rows: Pick<PlayTable, "episode" | "begun_at">[]) =>
   db
     .selectFrom("plays")
-    .select(["episode", "client", "begun_at", "ended_at", "started", "position"])
+    .select(["id", "episode", "client", "begun_at", "ended_at", "started", "position"])
     .where("user_id", "in", [p.user_id])
     .where("begun_at", "in", columnOf(rows, "begun_at"))
     .where("episode", "in", columnOf(rows, "episode")),

@@ -139,7 +139,8 @@ export async function findNewPlays<Copied extends CopiedPlay>(
   { tx, user_id }: UserTx,
   plays: Copied[],
 ): Promise<Copied[]> {
-  const begun = await findPlaysBegun(tx, { user_id }, plays);
+  const found = await findPlaysBegun(tx, { user_id }, plays);
+  const begun = new Map(found.map((one) => [one.id, one])).values();
   const keyOf = ({ episode, begun_at }: PresentPlay) => `${episode} ${begun_at}`;
   const known = Map.groupBy<string, PresentPlay>(begun, keyOf);
   return plays.filter((play) => {
