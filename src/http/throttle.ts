@@ -53,7 +53,7 @@ export function createThrottle(app: Pick<Context, "clock" | "config" | "database
           // The address first: what is refused by it makes no window for a name, and no query.
           refuseAddress();
           const isKnown = user_id !== null && (await known.has(user_id, network));
-          // Others of this address have failed meanwhile.
+          // Others of this address may have failed since.
           refuseAddress();
           const subject = JSON.stringify([readUserName(name)?.name_key ?? "", isKnown ? network : null]);
           if (users.failures(subject) >= USER_LIMIT) throw tooMany(users.secondsLeft(subject));

@@ -98,7 +98,7 @@ async function play(steps: Step[]): Promise<void> {
 }
 
 test("tokens, passwords and sessions that ended never sign in again, whichever backups are restored in whatever order", async () => {
-  const numRuns = Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 2);
+  const numRuns = Math.ceil(Number(process.env["PODKEEP_MODEL_RUNS"] ?? 100) / 4);
   const steps = fc.array(step, { minLength: 6, maxLength: 20, size: "max" });
   await fc.assert(
     fc.asyncProperty(steps, async (one) => {
