@@ -107,13 +107,13 @@ test("only serve and migrate change an older schema: servers of its version may 
   const env = { PODKEEP_DATABASE_URL: url };
   expect(await podkeep(["user", "create", "ann"], env)).toMatchObject({ code: 0 });
   const other = (await sharedPostgres()).connect(url.split("/").at(-1));
-  await other`delete from podkeep_migration where name = ${SCHEMA_VERSION}`;
+  // Their tables are there, so the first of them fails.
+  await other`delete from podkeep_migration where name >= '0022_episode_moves'`;
   await other.close();
   expect(await podkeep(["user", "list"], env)).toMatchObject({
     code: 3,
     err: expect.stringContaining(`this program needs ${SCHEMA_VERSION}: run podkeep migrate`),
   });
-  // Its tables are there already.
   expect(await podkeep(["migrate"], env)).toMatchObject({ err: expect.stringContaining("could not be migrated") });
 });
 
