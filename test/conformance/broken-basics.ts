@@ -29,6 +29,7 @@ export const brokenBasics: Broken[] = [
       "openpodcast/delete/adding-again-brings-it-back",
       "openpodcast/delete/adding-again-with-its-guid",
       "openpodcast/delete/adding-again-before-it-is-done",
+      "openpodcast/auth/two-users-one-podcast",
     ],
     does: "makes another guid for a feed that is added again",
     change(send) {

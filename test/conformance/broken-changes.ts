@@ -117,7 +117,7 @@ export const brokenChanges: Broken[] = [
     change: instead({ method: "HEAD", path: /./ }, () => new Response(null, { status: 200 })),
   },
   {
-    breaks: ["openpodcast/add/again-with-another-guid"],
+    breaks: ["openpodcast/add/again-with-another-guid", "openpodcast/delete/adding-again-with-its-guid"],
     does: "takes a feed with another guid for another feed",
     change(send) {
       const guids = new Map<unknown, string>();
@@ -335,6 +335,11 @@ export const brokenChanges: Broken[] = [
         ...(asked > 500 && { per_page: asked, total: asked, next: "?page=2" }),
       }))(send)(request);
     },
+  },
+  {
+    breaks: ["openpodcast/page/odd-numbers-are-no-500"],
+    does: "breaks down at a time before 1970",
+    change: instead(LIST, ({ url }) => (/since=0001/.test(url) ? new Response("", { status: 500 }) : null)),
   },
   {
     breaks: ["openpodcast/page/odd-numbers-are-no-500"],

@@ -68,7 +68,7 @@ const isTwoBehind = ({ next }: Known, name: string) => next.has(next.get(name) ?
 
 export const brokenNames: Broken[] = [
   {
-    breaks: ["openpodcast/auth/another-user-sees-nothing"],
+    breaks: ["openpodcast/auth/another-user-sees-nothing", "openpodcast/auth/two-users-one-podcast"],
     does: "finds a subscription and a deletion by its id, whoever asks",
     change(send) {
       let owner = "";
@@ -164,7 +164,7 @@ export const brokenNames: Broken[] = [
     ),
   },
   {
-    breaks: ["openpodcast/change/two-that-become-one"],
+    breaks: ["openpodcast/add/again-with-another-guid", "openpodcast/change/two-that-become-one"],
     does: "says nothing of the second guid when two become one",
     change: withKnown((send, { next }) => (request) => {
       const hiding = answers(LIST, (body) => ({
@@ -221,6 +221,53 @@ export const brokenNames: Broken[] = [
     },
   },
   {
+    breaks: ["openpodcast/delete/adding-again-with-its-guid"],
+    does: "brings back what was deleted under the guid that it had alone",
+    change(send) {
+      const [guids, deleted] = [new Map<unknown, unknown>(), new Set<unknown>()];
+      const refusing = instead(POST, async (request) => {
+        const items = itemsOf(await readBody(request)).filter(({ guid }) => guid !== undefined);
+        const isOther = ({ guid, feed_url }: Json) => deleted.has(guids.get(feed_url)) && guids.get(feed_url) !== guid;
+        if (!items.some(isOther)) {
+          for (const { guid, feed_url } of items) guids.set(feed_url, guid);
+          return null;
+        }
+        return Response.json({ failure: items.map(({ feed_url }) => ({ feed_url, message: "The feed is taken" })) });
+      })(send);
+      return (request) => {
+        if (matches(DELETE, request)) deleted.add(guidIn(request));
+        return refusing(request);
+      };
+    },
+  },
+  {
+    breaks: ["openpodcast/delete/its-feed-url-for-another-one"],
+    does: "breaks down at a new_feed_url that a deleted subscription has",
+    change(send) {
+      const deleted = new Set<string>();
+      return withKnown((inner, { urls }) => {
+        const refusing = instead(PATCH, async (request) =>
+          deleted.has(String((await readBody(request))["new_feed_url"])) ? new Response("", { status: 500 }) : null,
+        )(inner);
+        return (request) => {
+          if (matches(DELETE, request)) deleted.add(urls.get(guidIn(request)) ?? "");
+          return refusing(request);
+        };
+      })(send);
+    },
+  },
+  {
+    breaks: ["openpodcast/change/guid-of-another-one"],
+    does: "breaks down at a new_guid that another subscription had",
+    change: withKnown((send, { next }) =>
+      instead(PATCH, async (request) => {
+        const { new_guid } = await readBody(request);
+        const isOwn = next.get(String(new_guid)) === guidIn(request);
+        return next.has(String(new_guid)) && !isOwn ? new Response("", { status: 500 }) : null;
+      })(send),
+    ),
+  },
+  {
     breaks: ["openpodcast/delete/its-guid-for-another-one"],
     does: "breaks down at a new_guid that a deleted subscription has",
     change(send) {
@@ -252,6 +299,109 @@ export const brokenNames: Broken[] = [
         if (response.ok) accepted.add(guidIn(request));
         return response.status === 404 && accepted.has(guidIn(request)) ? new Response("", { status: 500 }) : response;
       };
+    },
+  },
+  {
+    breaks: ["openpodcast/add/guid-of-the-app-is-kept"],
+    does: "gives each item after one that fails the guid of the item before it",
+    change: hears(POST, (body) => {
+      const items = itemsOf(body);
+      const fails = ({ feed_url }: Json) => typeof feed_url === "string" && !feed_url.includes(":");
+      if (!items.some(fails)) return body;
+      return { ...body, subscriptions: items.map((item, at) => ({ ...item, guid: items[at - 1]?.["guid"] })) };
+    }),
+  },
+  {
+    breaks: ["openpodcast/add/one-guid-is-one-subscription"],
+    does: "moves a subscription by POST without a change that other apps read",
+    change(send) {
+      const first = new Map<unknown, unknown>();
+      const moved = new Set<unknown>();
+      const noting = hears(
+        POST,
+        eachItem((item) => {
+          const { guid, feed_url } = item;
+          if (guid !== undefined && !first.has(guid)) first.set(guid, feed_url);
+          if (guid !== undefined && first.get(guid) !== feed_url) moved.add(feed_url);
+          return item;
+        }),
+      )(send);
+      const hiding = answers(LIST, (body) => ({
+        ...body,
+        subscriptions: itemsOf(body).filter(({ feed_url }) => !moved.has(feed_url)),
+      }))(noting);
+      return (request) => (isPoll(request) ? hiding : noting)(request);
+    },
+  },
+  {
+    breaks: ["openpodcast/add/again-with-another-guid"],
+    does: "replaces a guid by POST, and says so to no other app",
+    change(send) {
+      const sent = new Set<unknown>();
+      const noting = hears(
+        POST,
+        eachItem((item) => {
+          sent.add(item["guid"]);
+          return item;
+        }),
+      )(send);
+      return answers(
+        LIST,
+        eachItem(({ new_guid, ...item }) => {
+          if (new_guid === undefined) return item;
+          return { ...item, ...(sent.has(new_guid) ? { guid: new_guid } : { new_guid }) };
+        }),
+      )(noting);
+    },
+  },
+  {
+    breaks: ["openpodcast/read/guid-in-any-case"],
+    does: "keeps a new_guid in capital letters, and looks for it in small ones",
+    change(send) {
+      const capital = new Set<string>();
+      const reading = instead({ path: ONE.path }, (request) => (capital.has(guidIn(request)) ? refuse(404) : null));
+      return hears(PATCH, (body) => {
+        const guid = String(body["new_guid"]);
+        if (guid !== guid.toLowerCase()) capital.add(guid.toLowerCase());
+        return body;
+      })(reading(send));
+    },
+  },
+  {
+    breaks: ["openpodcast/page/a-replaced-guid-and-a-later-change"],
+    does: "names a former guid in the list until the next change alone",
+    change: answers(
+      LIST,
+      eachItem(({ new_guid, ...item }) => {
+        const isOver = Date.parse(String(item["guid_changed"])) < Date.parse(String(item["subscription_changed"]));
+        return new_guid === undefined ? item : { ...item, ...(isOver ? { guid: new_guid } : { new_guid }) };
+      }),
+    ),
+  },
+  {
+    breaks: ["openpodcast/page/a-replaced-guid-and-a-deletion"],
+    does: "lists what was deleted under its last guid alone",
+    change: answers(
+      LIST,
+      eachItem(({ new_guid, ...item }) => {
+        if (new_guid === undefined) return item;
+        return { ...item, ...(item["deleted"] === undefined ? { new_guid } : { guid: new_guid }) };
+      }),
+    ),
+  },
+  {
+    breaks: ["openpodcast/auth/two-users-one-podcast"],
+    does: "has each guid once, whoever's it is",
+    change(send) {
+      const owners = new Map<unknown, string>();
+      return instead(POST, async (request) => {
+        const app = request.headers.get("authorization") ?? "";
+        const items = itemsOf(await readBody(request)).filter(({ guid }) => typeof guid === "string");
+        const taken = items.filter(({ guid }) => (owners.get(guid) ?? app) !== app);
+        for (const { guid } of items) owners.set(guid, app);
+        if (taken.length === 0) return null;
+        return Response.json({ failure: taken.map(({ feed_url }) => ({ feed_url, message: "The guid is taken" })) });
+      })(send);
     },
   },
 ];

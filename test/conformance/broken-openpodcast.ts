@@ -150,6 +150,8 @@ export const brokenOpenPodcast: Broken[] = [
   },
   {
     breaks: [
+      "openpodcast/add/one-guid-is-one-subscription",
+      "openpodcast/add/again-with-another-guid",
       "openpodcast/change/times-are-those-of-the-changes",
       "openpodcast/delete/every-app-hears-of-it",
       "openpodcast/page/next-while-another-app-writes",
@@ -326,10 +328,10 @@ export const brokenOpenPodcast: Broken[] = [
   {
     // The second one is a MUST.
     breaks: ["openpodcast/page/unchanged-is-not-a-change", "openpodcast/page/by-number"],
-    does: "has pages of 70 at most, and links from them to one that is nowhere",
+    does: "has pages of 80 at most, and links from them to one that is nowhere",
     change: (send) =>
-      parameter("per_page", (asked) => (Number(asked) > 70 ? "70" : asked))(
-        answers(get(LIST), (body) => (body["per_page"] === 70 && body["next"] ? { ...body, next: "/nowhere" } : body))(
+      parameter("per_page", (asked) => (Number(asked) > 80 ? "80" : asked))(
+        answers(get(LIST), (body) => (body["per_page"] === 80 && body["next"] ? { ...body, next: "/nowhere" } : body))(
           send,
         ),
       ),

@@ -80,7 +80,7 @@ export const brokenSequences: Broken[] = [
     }),
   },
   {
-    breaks: ["openpodcast/page/changes-at-the-same-moment"],
+    breaks: ["openpodcast/add/again-with-another-guid", "openpodcast/page/changes-at-the-same-moment"],
     does: "shows the first of two changes at the same moment only to who asks for all",
     change(send) {
       const late = new Set<unknown>();
@@ -96,7 +96,7 @@ export const brokenSequences: Broken[] = [
     },
   },
   {
-    breaks: ["openpodcast/add/after-unsubscribing-subscribes"],
+    breaks: ["openpodcast/add/after-unsubscribing-subscribes", "openpodcast/auth/two-users-one-podcast"],
     does: "says that a feed is subscribed again, and leaves it as it was",
     change(send) {
       const off = new Set<string>();
@@ -111,6 +111,26 @@ export const brokenSequences: Broken[] = [
         if (response.ok && text.includes('"is_subscribed":false')) off.add(guid);
         if (response.ok && text.includes('"is_subscribed":true')) off.delete(guid);
         return response;
+      };
+    },
+  },
+  {
+    breaks: ["openpodcast/add/after-unsubscribing-subscribes"],
+    does: "subscribes again by POST without a change that other apps read",
+    change(send) {
+      const off = new Set<unknown>();
+      return async (request) => {
+        const text = request.method === "PATCH" ? await request.clone().text() : "";
+        const guid = pathOf(request).split("/")[2];
+        if (text.includes('"is_subscribed":false')) off.add(guid);
+        if (text.includes('"is_subscribed":true')) off.delete(guid);
+        const isPoll = new URL(request.url).searchParams.has("since");
+        const isUntold = (item: Json) => item["is_subscribed"] === true && !item["new_guid"] && off.has(item["guid"]);
+        const hiding = answers({ ...LIST, method: "GET" }, (body) => ({
+          ...body,
+          subscriptions: itemsOf(body).filter((item) => !isUntold(item)),
+        }));
+        return isPoll ? hiding(send)(request) : send(request);
       };
     },
   },
@@ -206,6 +226,7 @@ export const brokenSequences: Broken[] = [
       "openpodcast/add/one-guid-is-one-subscription",
       "openpodcast/change/guid-of-another-one",
       "openpodcast/delete/its-guid-for-another-one",
+      "openpodcast/auth/two-users-one-podcast",
     ],
     does: "lets two subscriptions have one guid",
     change: shares("guid", () => crypto.randomUUID()),

@@ -2,7 +2,7 @@
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
 import { SIMILAR_URLS, similarUrls } from "../similar-urls.ts";
 import { ADDS, expectError, IS_ACCEPTED, openOther, withApi } from "./client.ts";
-import { feedsOf } from "./list.ts";
+import { feedsOf, latestOf, presentGuid } from "./list.ts";
 
 export const addingChecks = withApi([
   {
@@ -20,12 +20,20 @@ export const addingChecks = withApi([
   },
   {
     id: "openpodcast/add/guid-of-the-app-is-kept",
-    says: "A feed that is added with a guid is the subscription with that guid",
+    says: "A feed that is added with a guid is the subscription with that guid, also after an item that fails",
     source: "Open Podcast API, POST /subscriptions",
     level: "MUST",
     async run(api, prober) {
       const guid = crypto.randomUUID();
       expectEqual("guid", (await api.addOne(prober.feed(), guid)).guid.toLowerCase(), guid);
+      const items = ["no-url", prober.feed(), prober.feed()].map((feed_url) => ({
+        feed_url,
+        guid: crypto.randomUUID(),
+      }));
+      for (const { feed_url, guid } of (await api.add(...items)).success) {
+        const sent = items.find((item) => item.feed_url === feed_url);
+        expectEqual(`guid of ${feed_url}`, guid.toLowerCase(), sent?.guid);
+      }
     },
   },
   {
@@ -91,18 +99,22 @@ export const addingChecks = withApi([
   },
   {
     id: "openpodcast/add/after-unsubscribing-subscribes",
-    says: "A feed that is added after its subscription was ended is subscribed again, under the same guid",
+    says: "A feed that is added after its subscription was ended is subscribed again, under the same guid, in the list of changes too",
     source: "Open Podcast API, POST /subscriptions: is_subscribed",
     level: "MUST",
     needs: [IS_ACCEPTED],
     async run(api, prober) {
       const feed_url = prober.feed();
-      const { guid } = await api.addOne(feed_url);
+      const { guid, subscription_changed } = await api.addOne(feed_url);
       requireSuccess(await api.patch(guid, { is_subscribed: false }));
+      const since = latestOf(await api.ours(subscription_changed));
+      // The times of some servers are whole seconds.
+      await prober.clock.sleep(1000);
       const again = await api.addOne(feed_url);
       expectEqual("is_subscribed", again.is_subscribed, true);
       expectEqual("guid", again.guid, guid);
       expectEqual("is_subscribed as it is read", (await api.get(guid)).is_subscribed, true);
+      expectEqual("is_subscribed in the list of changes", (await api.ours(since))[0]?.is_subscribed, true);
     },
   },
   {
@@ -195,27 +207,38 @@ export const addingChecks = withApi([
   },
   {
     id: "openpodcast/add/one-guid-is-one-subscription",
-    says: "Of two feeds that are added with one guid, not both are subscribed under it",
+    says: "Of two feeds that are added with one guid, not both are subscribed under it, and other apps hear of a second one that is",
     source: "Open Podcast API, GET /subscriptions/{guid}: a guid is the identifier of one subscription",
     level: "MUST",
     async run(api, prober) {
       const guid = crypto.randomUUID();
-      await api.addOne(prober.feed(), guid);
-      await api.add({ feed_url: prober.feed(), guid });
-      expectEqual("feeds with this guid", (await api.subscribed()).filter((one) => one.guid === guid).length, 1);
+      const { subscription_changed } = await api.addOne(prober.feed(), guid);
+      await prober.clock.sleep(1000);
+      const second = prober.feed();
+      await api.add({ feed_url: second, guid });
+      const named = (await api.subscribed()).filter((one) => one.guid === guid);
+      expectEqual("feeds with this guid", named.length, 1);
+      if (named[0]?.feed_url !== second) return;
+      expect(
+        "The list of changes does not have the second feed",
+        feedsOf(await api.ours(subscription_changed)).includes(second),
+      );
     },
   },
   {
     id: "openpodcast/add/again-with-another-guid",
-    says: "A feed that two apps add with different guids is one subscription, and the guid of the first still leads to it",
+    says: "A feed that two apps add with different guids is one subscription, to which the guid of the first still leads, also in the list of changes",
     source: "Open Podcast API: a subscription links a feed and a user, once; apps that make guids themselves",
     level: "MUST",
     async run(api, prober) {
       const feed_url = prober.feed();
-      const { guid } = await api.addOne(feed_url, crypto.randomUUID());
+      const { guid, subscription_changed } = await api.addOne(feed_url, crypto.randomUUID());
       await openOther(prober).add({ feed_url, guid: crypto.randomUUID() });
-      expectEqual("number of subscriptions", (await api.subscribed()).length, 1);
+      const [now, ...others] = await api.subscribed();
+      expectEqual("number of other subscriptions", others.length, 0);
       expectEqual("feed URL by the first guid", (await api.get(guid)).feed_url, feed_url);
+      const told = await api.toldOf(guid, subscription_changed);
+      expectEqual("the present guid in the list of changes", told && presentGuid(told), now?.guid);
     },
   },
   {

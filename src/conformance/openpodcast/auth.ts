@@ -2,7 +2,7 @@
 import { type Check, NOWHERE } from "../check.ts";
 import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
 import type { Sent } from "../prober.ts";
-import { expectError, MISSING, NEVER_ISSUED, openPodcast, WRONG, withApi } from "./client.ts";
+import { expectError, IS_ACCEPTED, MISSING, NEVER_ISSUED, openPodcast, WRONG, withApi } from "./client.ts";
 import { IS_CARRIED_OUT } from "./deleting.ts";
 
 /** Requests with which nothing is wrong but the credentials: which error comes first is left open. Others ask for PATCH and DELETE. */
@@ -93,6 +93,27 @@ export const otherUserChecks = withApi([
       ];
       for (const { status } of answers) expect(`Status ${status}`, status >= 400 && status < 500);
       const read = await owner.get(guid);
+      expectEqual("the subscription", [read.feed_url, read.is_subscribed], [feed_url, true]);
+    },
+  },
+  {
+    id: "openpodcast/auth/two-users-one-podcast",
+    says: "Two users add one feed with one guid, and what one of them changes leaves the other's subscription as it is",
+    source: "Open Podcast API: the subscriptions of the authenticated user; a podcast has one guid for all who listen",
+    level: "MUST",
+    needs: [IS_ACCEPTED],
+    async run(owner, prober) {
+      const { other_user_token } = prober.target;
+      if (other_user_token === null)
+        throw new NotApplicable("it needs a token of another user: add --other-user-token");
+      const stranger = openPodcast(prober, other_user_token);
+      const [feed_url, guid] = [prober.feed(), crypto.randomUUID()];
+      const theirs = await stranger.addOne(feed_url, guid);
+      const { status } = await owner.read(theirs.guid);
+      expect(`Status ${status} for what the other user added`, status >= 400 && status < 500);
+      const added = await owner.addOne(feed_url, guid);
+      requireSuccess(await stranger.patch(theirs.guid, { is_subscribed: false }));
+      const read = await owner.get(added.guid);
       expectEqual("the subscription", [read.feed_url, read.is_subscribed], [feed_url, true]);
     },
   },

@@ -272,7 +272,7 @@ export const changingChecks = withPatch([
   },
   {
     id: "openpodcast/change/guid-of-another-one",
-    says: "A new_guid that another subscription has is refused, or makes one of the two: it leads to one feed",
+    says: "A new_guid that another subscription has or had is refused, or makes one of the two: it leads to one feed",
     source: "Open Podcast API, GET /subscriptions/{guid}: a guid is the identifier of one subscription",
     level: "MUST",
     async run(api, prober) {
@@ -281,6 +281,11 @@ export const changingChecks = withPatch([
       expect(`Status ${status}`, status < 500);
       const guid = other.guid.toLowerCase();
       expectEqual("feeds with this guid", (await api.subscribed()).filter((it) => it.guid === guid).length, 1);
+      const [third, renamed] = [await api.addOne(prober.feed()), await api.addOne(prober.feed())];
+      requireSuccess(await api.patch(renamed.guid, { new_guid: crypto.randomUUID() }));
+      const answer = await api.patch(third.guid, { new_guid: renamed.guid });
+      if (answer.status < 300) await api.get(renamed.guid);
+      else expectError(answer, 405);
     },
   },
   {

@@ -24,7 +24,10 @@ export function openPodcast(prober: Prober, token = prober.target.token) {
   function readAdded(answer: Answer): Added {
     requireSuccess(answer);
     const { success } = answer.json(z.looseObject({ success: Removables }));
-    for (const { guid } of success) prober.atEnd(guid, () => patch(guid, { is_subscribed: false }));
+    // Two users may have one guid.
+    const isOther = token === prober.target.other_user_token;
+    for (const { guid } of success)
+      prober.atEnd(isOther ? `other ${guid}` : guid, () => patch(guid, { is_subscribed: false }));
     return answer.json(Added);
   }
 

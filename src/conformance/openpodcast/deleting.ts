@@ -117,17 +117,19 @@ export const deletingChecks = withApi([
   },
   {
     id: "openpodcast/delete/adding-again-with-its-guid",
-    says: "A feed that is added with its guid after its deletion is subscribed, and read by the guid of the response",
+    says: "A feed that is added with its guid after its deletion, or with another one, is subscribed, and read by the guid of the response",
     source: "Open Podcast API, POST /subscriptions: guid; apps that take the guid from the feed send it again",
     level: "MUST",
     needs: [IS_CARRIED_OUT],
     async run(api, prober) {
-      const [feed_url, guid] = [prober.feed(), crypto.randomUUID()];
-      await api.deleted(await api.delete((await api.addOne(feed_url, guid)).guid));
-      const again = await api.addOne(feed_url, guid);
-      const read = await api.get(again.guid);
-      const facts = [read.feed_url, read.is_subscribed, read.deleted];
-      expectEqual("the subscription", facts, [feed_url, true, undefined]);
+      for (const [guid, next = guid] of [[crypto.randomUUID()], [crypto.randomUUID(), crypto.randomUUID()]] as const) {
+        const feed_url = prober.feed();
+        await api.deleted(await api.delete((await api.addOne(feed_url, guid)).guid));
+        const again = await api.addOne(feed_url, next);
+        const read = await api.get(again.guid);
+        const facts = [read.feed_url, read.is_subscribed, read.deleted];
+        expectEqual("the subscription", facts, [feed_url, true, undefined]);
+      }
     },
   },
   {
@@ -192,6 +194,23 @@ export const deletingChecks = withApi([
       if (answer.status >= 300) expectError(answer, 405);
       const read = await api.get(answer.status < 300 ? deleted.guid : guid);
       expectEqual("the subscription", [read.feed_url, read.deleted], [feed_url, undefined]);
+    },
+  },
+  {
+    id: "openpodcast/delete/its-feed-url-for-another-one",
+    says: "A new_feed_url that a deleted subscription has is taken, or is answered 405",
+    source: "Open Podcast API, PATCH /subscriptions/{guid}: new_feed_url, error 405",
+    level: "MUST",
+    needs: [IS_ACCEPTED, IS_CARRIED_OUT, "openpodcast/change/feed-url"],
+    async run(api, prober) {
+      const [deleted, feed_url] = [await api.addOne(prober.feed()), prober.feed()];
+      await api.deleted(await api.delete(deleted.guid));
+      const { guid } = await api.addOne(feed_url);
+      const answer = await api.patch(guid, { new_feed_url: deleted.feed_url });
+      if (answer.status >= 300) expectError(answer, 405);
+      const read = await api.get(guid);
+      const expected = answer.status < 300 ? deleted.feed_url : feed_url;
+      expectEqual("the subscription", [read.feed_url, read.deleted], [expected, undefined]);
     },
   },
   {

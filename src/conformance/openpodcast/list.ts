@@ -85,6 +85,9 @@ export function listOf(prober: Prober, request: Prober["request"]) {
     },
     ours,
     subscribed,
+    /** What the list of changes says of a subscription to an app that has known it by a guid since it was added. */
+    toldOf: async (guid: string, added: string) =>
+      (await ours(justBefore(added))).find((item) => item.guid.toLowerCase() === guid.toLowerCase()),
     /** What is subscribed under one feed URL of this check. */
     subscribedTo: async (feed_url: string) => (await subscribed()).filter((one) => one.feed_url === feed_url),
   };
@@ -102,3 +105,6 @@ export const latestOf = (items: Subscription[]): string =>
     .filter((one) => one !== undefined)
     .sort((a, b) => Date.parse(a) - Date.parse(b))
     .at(-1) ?? "1970-01-01T00:00:00Z";
+
+/** A moment before a time, because whether `since` has its own moment is asked by one check alone. */
+export const justBefore = (time: string): string => new Date(Date.parse(time) - 1).toISOString();

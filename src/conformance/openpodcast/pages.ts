@@ -3,13 +3,10 @@ import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts
 import { followLinks } from "../links.ts";
 import { IS_ACCEPTED, openOther, openPodcast, withApi } from "./client.ts";
 import { IS_CARRIED_OUT, IS_TOLD } from "./deleting.ts";
-import { feedsOf, latestOf } from "./list.ts";
+import { feedsOf, justBefore, latestOf, presentGuid } from "./list.ts";
 import { Listed, type Subscription } from "./schemas.ts";
 
 const urlsOf = (items: Subscription[]) => [...new Set(feedsOf(items))].sort();
-
-/** A moment before a time, because whether `since` has its own moment is asked by one check alone. */
-const justBefore = (time: string) => new Date(Date.parse(time) - 1).toISOString();
 
 /** More than 64 bits hold. */
 const HUGE = "99999999999999999999";
@@ -19,6 +16,9 @@ const Counted = Listed.pick({ total: true, per_page: true, next: true, subscript
 /** A size by which the list has several pages, but few: earlier runs leave what they have unsubscribed. */
 const sizePages = async (api: ReturnType<typeof openPodcast>) =>
   Math.max(2, Math.ceil((await api.page("/subscriptions?per_page=1")).total / 10));
+
+/** The check that says whether the list of changes has guids that were replaced. */
+const IS_REPLACED = "openpodcast/page/a-replaced-guid-is-in-the-changes";
 
 /** Before all checks that read more than one page, because each of them would find it. */
 export const linkChecks = withApi([
@@ -270,7 +270,7 @@ export const pageChecks = withApi([
     },
   },
   {
-    id: "openpodcast/page/a-replaced-guid-is-in-the-changes",
+    id: IS_REPLACED,
     says: "An app that knows the former guid reads its replacement in the list of changes",
     source: "Open Podcast API: new_guid, guid_changed",
     level: "MUST",
@@ -281,6 +281,38 @@ export const pageChecks = withApi([
       requireSuccess(await api.patch(guid, { new_guid }));
       const found = (await api.ours(subscription_changed)).find((item) => item.guid === guid || item.new_guid);
       expectEqual("new_guid in the list", found?.new_guid?.toLowerCase(), new_guid);
+    },
+  },
+  {
+    id: "openpodcast/page/a-replaced-guid-and-a-later-change",
+    says: "An app that knows the former guid reads its replacement in the list of changes, also if the subscription was changed since",
+    source: "Open Podcast API: new_guid is present when the guid was changed",
+    level: "MUST",
+    needs: [IS_ACCEPTED, IS_REPLACED],
+    async run(api, prober) {
+      const { guid, subscription_changed } = await api.addOne(prober.feed());
+      const new_guid = crypto.randomUUID();
+      requireSuccess(await api.patch(guid, { new_guid }));
+      requireSuccess(await api.patch(new_guid, { is_subscribed: false }));
+      const told = await api.toldOf(guid, subscription_changed);
+      expectEqual("new_guid in the list", told && presentGuid(told), new_guid);
+    },
+  },
+  {
+    id: "openpodcast/page/a-replaced-guid-and-a-deletion",
+    says: "An app that knows the former guid reads in the list of changes that the subscription was deleted after it was replaced",
+    source: "Open Podcast API: new_guid is present when the guid was changed, deleted for deleted subscriptions",
+    level: "MUST",
+    needs: [IS_ACCEPTED, IS_REPLACED, IS_CARRIED_OUT, IS_TOLD],
+    async run(api, prober) {
+      const { guid, subscription_changed } = await api.addOne(prober.feed());
+      const new_guid = crypto.randomUUID();
+      requireSuccess(await api.patch(guid, { new_guid }));
+      await api.deleted(await api.delete(new_guid));
+      const told = await api.toldOf(guid, subscription_changed);
+      // A server may list each guid.
+      const last = told && !told.deleted ? await api.toldOf(presentGuid(told), subscription_changed) : told;
+      expect("The list of changes does not have the former guid with `deleted`", last?.deleted !== undefined);
     },
   },
   {
@@ -404,13 +436,17 @@ export const pageChecks = withApi([
   },
   {
     id: "openpodcast/page/odd-numbers-are-no-500",
-    says: "Parameters that make no sense, also numbers that no database can hold, are refused or left out, and break nothing",
+    says: "Parameters that make no sense, also times and numbers that no database can hold, are refused or left out, and break nothing",
     source: "Open Podcast API, GET /subscriptions: since, page, per_page; an error 5xx makes apps try again",
     level: "SHOULD",
     async run(api) {
-      const queries = ["per_page=0", "per_page=-1", "per_page=x", "page=0", "page=-1", "since=yesterday"];
+      const queries = ["per_page=0", "per_page=-1", "per_page=x", "page=0", "page=-1"];
+      const times = ["since=yesterday", "since=0001-01-01T00:00:00Z", "since=9999-12-31T23:59:59Z"];
       const huge = [`page=${HUGE}`, `per_page=${HUGE}`];
-      for (const path of [...[...queries, ...huge].map((query) => `/subscriptions?${query}`), `/deletions/${HUGE}`]) {
+      for (const path of [
+        ...[...queries, ...times, ...huge].map((query) => `/subscriptions?${query}`),
+        `/deletions/${HUGE}`,
+      ]) {
         const { status } = await api.request("GET", path);
         expect(`Status ${status} to ${path}`, status < 500);
       }

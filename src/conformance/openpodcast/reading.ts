@@ -119,6 +119,11 @@ export const readingChecks = withApi([
       for (const spelling of [other.guid, capital, capital.toLowerCase()]) {
         expectEqual(`feed URL by ${spelling}`, (await api.get(spelling)).feed_url, other.feed_url);
       }
+      const new_guid = crypto.randomUUID().toUpperCase();
+      requireSuccess(await api.patch(other.guid, { new_guid }));
+      for (const spelling of [new_guid, new_guid.toLowerCase()]) {
+        expectEqual(`feed URL by ${spelling}, a new_guid`, (await api.get(spelling)).feed_url, other.feed_url);
+      }
     },
   },
   {
