@@ -305,4 +305,23 @@ export const brokenSequences: Broken[] = [
     does: "answers with another deletion than the one that is asked for",
     change: answers(DELETIONS, (body) => ({ ...body, deletion_id: Number(body["deletion_id"]) + 1000 })),
   },
+  {
+    breaks: ["openpodcast/delete/again-is-harmless"],
+    does: "gives a DELETE that is sent again a deletion that never ends",
+    change(send) {
+      const [accepted, endless] = [new Set<unknown>(), new Set<unknown>()];
+      return instead(DELETIONS, ({ url }) => {
+        const deletion_id = Number(url.split("/").at(-1));
+        return endless.has(deletion_id) ? Response.json({ deletion_id, status: "PENDING" }) : null;
+      })(
+        answers({ ...ONE, method: "DELETE" }, (body) => {
+          const id = Number(body["deletion_id"]);
+          if (accepted.has(id)) endless.add(id + 1000);
+          const deletion_id = accepted.has(id) ? id + 1000 : id;
+          accepted.add(id);
+          return { ...body, deletion_id };
+        })(send),
+      );
+    },
+  },
 ];
