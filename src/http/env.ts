@@ -47,6 +47,8 @@ export interface HttpEnv {
     clock: number;
     /** Name of the user who signed in by Basic or a session. */
     userName: string;
+    /** Of the password that signed in; null if another credential did. */
+    passwordHash: string | null;
     /** How many podcasts that user has or had. */
     podcasts: number | undefined;
     /** The id of the page's session. */

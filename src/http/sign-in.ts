@@ -26,7 +26,7 @@ interface SignInOptions {
 }
 
 /**
- * Sets `actor`, `userName` and `podcasts`. An Authorization header counts before a cookie.
+ * Sets `actor`, `userName`, `passwordHash` and `podcasts`. An Authorization header counts before a cookie.
  *
  * A response has a cookie if the request had credentials and no session of theirs, and once more after nameDevice().
  * @throws DomainError "unauthorized", or "too_many" after too many failures
@@ -38,11 +38,12 @@ export function requireSignIn(app: App, shared: Shared, options: SignInOptions):
         if (isRefusal(error, "unauthorized")) app.metrics?.unauthorized(error.message);
         throw error;
       });
-    const { actor, name, podcasts, session } = await check();
+    const { actor, name, podcasts, password_hash, session } = await check();
     c.set("checkAgain", check);
     const device = session?.actor.device ?? null;
     c.set("actor", actor.device === device ? actor : { ...actor, device });
     c.set("userName", name);
+    c.set("passwordHash", password_hash);
     c.set("podcasts", podcasts);
     await next();
     if (!options.sessions) return;
@@ -111,8 +112,7 @@ async function identify(
   if (header === undefined) {
     const session = sessions ? await sessionOf(c, app, shared, "app") : null;
     if (!session) throw new DomainError("unauthorized", "No credentials");
-    const { actor, name, podcasts } = session;
-    return { actor, name, podcasts, session };
+    return { ...session, session };
   }
   const signedIn = await checkHeader(c, app, shared, header);
   const session = sessions ? await findSession(c, app, shared, "app") : null;

@@ -154,7 +154,10 @@ export const setPassword = statement((db, p: Owner & { password_hash: string | n
 );
 
 export const findUserById = statement((db, p: Owner) =>
-  db.selectFrom("users").select(["name", "public_id", "session_key", "last_subscription"]).where("id", "=", p.user_id),
+  db
+    .selectFrom("users")
+    .select(["name", "public_id", "password_hash", "session_key", "last_subscription"])
+    .where("id", "=", p.user_id),
 );
 
 /** Gives the user a session key, or leaves the one that is there. */

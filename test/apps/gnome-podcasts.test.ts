@@ -1,7 +1,8 @@
 // GNOME Podcasts, which signs in to Nextcloud with the password, and signs out.
 import { expect, test } from "bun:test";
+import { setPassword } from "../../src/services/accounts/passwords.ts";
 import { listTokens } from "../../src/services/accounts/tokens.ts";
-import { actAsUser } from "../../src/services/actor.ts";
+import { actAsAdmin, actAsUser } from "../../src/services/actor.ts";
 import { listDevices } from "../../src/services/devices/devices.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { addElsewhere, FEED, listened, openAs, openForEach, PASSWORD, played, server } from "./phone.ts";
@@ -123,6 +124,20 @@ test("the token is JSON for apps that want that", async () => {
     const { status, body } = await send("GET", path, { ...headers, ...more });
     expect([status, body.ocs.data.apppassword]).toEqual([200, expect.stringMatching(/^podkeep_/)]);
   }
+});
+
+test("a password that is replaced while it is checked gets none, so that a new password keeps out who knew the old one", async () => {
+  const admin = await actAsAdmin(server.app, "ann", "test");
+  for (const guess of ["a", "b", "c", "d", "e"]) await send("GET", GET_TOKEN, { ...OCS, ...basicAuth("ann", guess) });
+  // After wrong ones, the next is kept waiting.
+  const { sleep } = server.clock;
+  server.clock.sleep = async () => {
+    server.clock.sleep = sleep;
+    await setPassword(server.app, admin, "another horse");
+  };
+  expect((await send("GET", GET_TOKEN, { ...OCS, ...basicAuth("ann", PASSWORD) })).status).toBe(401);
+  expect((await listTokens(server.app, "ann")).length).toBe(1);
+  expect((await send("GET", GET_TOKEN, { ...OCS, ...basicAuth("ann", "another horse") })).status).toBe(200);
 });
 
 test("a wrong password and HEAD get none, signing out with the password revokes nothing, and a link can't do either", async () => {

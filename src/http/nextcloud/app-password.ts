@@ -27,8 +27,8 @@ export function serveAppPassword(http: Hono<HttpEnv>, app: App, shared: Shared):
     http.get(`${place}/getapppassword`, async (c) => {
       // The response has no body, and so no token.
       if (c.req.raw.method === "HEAD") return c.body(null);
-      const label = productOf(c.req.raw) ?? "Nextcloud app";
-      return respond(c, { apppassword: await issueAppToken(app, c.get("actor"), label) });
+      const by = { name: productOf(c.req.raw) ?? "Nextcloud app", password_hash: c.get("passwordHash") };
+      return respond(c, { apppassword: await issueAppToken(app, c.get("actor"), by) });
     });
 
     http.delete(`${place}/apppassword`, async (c) => {

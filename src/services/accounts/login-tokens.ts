@@ -29,6 +29,7 @@ import {
   refuseToken,
   revokeIn,
 } from "./tokens.ts";
+import { requireSamePassword } from "./users.ts";
 
 /** Milliseconds. */
 const ACCESS_TIME = 60 * 60 * 1000;
@@ -59,7 +60,7 @@ type Family = Pick<LoginToken, "user_id" | "token_id" | "family" | "owns_token">
  * @throws DomainError "unauthorized" if the credentials are wrong, "too_many" after too many failures
  */
 export async function logIn(context: Context, credentials: Credentials, attempts: Attempts): Promise<Login> {
-  const { actor } = await signIn(context, credentials, attempts);
+  const { actor, password_hash } = await signIn(context, credentials, attempts);
   const { user_id, id } = actor;
   const label = readAppName(credentials.app ?? "");
   const expires_at = context.clock.now() + REFRESH_TIME;
@@ -70,6 +71,7 @@ export async function logIn(context: Context, credentials: Credentials, attempts
     const [user] = await lockUser(tx, { user_id });
     // Deleted since, by another server.
     if (!user) throw new DomainError("unauthorized", "The name or the password is wrong");
+    if (owns_token) await requireSamePassword(tx, { user_id, password_hash });
     await endOldLogins(tx, family);
     if (owns_token) await keepToken(tx, row);
     return issue(tx, context, family, 0);

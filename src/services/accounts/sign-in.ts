@@ -14,6 +14,8 @@ export interface SignedIn {
   name: string;
   /** How many podcasts the user has or had. */
   podcasts: number;
+  /** Of the password that signed in; null if another credential did. */
+  password_hash: string | null;
 }
 
 export interface Credentials {
@@ -53,12 +55,12 @@ async function signInAs(
   const matches = await context.passwords.check(user, name, password, attempts);
   if (!user || !matches) throw new DomainError("unauthorized", "The name or the password is wrong");
   attempts.succeed(user.id);
-  return signedInAs(actAsUser(user.id, app), user);
+  return { ...signedInAs(actAsUser(user.id, app), user), password_hash: user.password_hash };
 }
 
 /** An actor with what the row of its user says. */
 export const signedInAs = (actor: Actor, user: { name: string; last_subscription: number }): SignedIn => {
-  return { actor, name: user.name, podcasts: user.last_subscription };
+  return { actor, name: user.name, podcasts: user.last_subscription, password_hash: null };
 };
 
 /** What to do if an app names a user who has another name. */

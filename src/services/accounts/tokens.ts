@@ -18,7 +18,7 @@ import { type Actor, actAsAdmin, requirePassword, type Scope } from "../actor.ts
 import type { Context } from "../context.ts";
 import { createDeviceOfToken } from "../devices/devices.ts";
 import { transact } from "../transact.ts";
-import { listUsers, requireUser } from "./users.ts";
+import { listUsers, requireSamePassword, requireUser } from "./users.ts";
 import { noteUse } from "./uses.ts";
 
 const TOKEN = /^podkeep_([a-z2-7]{10})_([a-z2-7]{26})([0-9a-z]{7})$/;
@@ -64,13 +64,21 @@ export async function issueToken(
 /**
  * Issues a token to the app that has the password of the actor's user, and creates a device for it.
  * @param name what the app calls itself
- * @throws DomainError "forbidden" if the actor signed in with a token
+ * @param password_hash of that password
+ * @throws DomainError "forbidden" if the actor signed in with a token, "unauthorized" if the password was replaced since
  */
-export async function issueAppToken(context: Context, actor: Actor, name: string): Promise<string> {
+export async function issueAppToken(
+  context: Context,
+  actor: Actor,
+  { name, password_hash }: { name: string; password_hash: string | null },
+): Promise<string> {
   requirePassword(actor);
   const { user_id } = actor;
   const { token, row } = createToken(context, user_id, { label: readAppName(name), scope: "write", expires_at: null });
-  await transact(context, actor, ({ tx }) => insertAppToken(tx, row));
+  await transact(context, actor, async ({ tx }) => {
+    await requireSamePassword(tx, { user_id, password_hash });
+    await insertAppToken(tx, row);
+  });
   return token;
 }
 

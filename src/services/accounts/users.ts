@@ -8,6 +8,7 @@ import {
   anyUser,
   findName,
   findPublicId,
+  findUserById,
   findUsers,
   insertUser,
   isClosed,
@@ -151,6 +152,19 @@ export function requireOpen(user: Pick<UserTable, "name" | "session_key">): void
   if (!isClosed(user)) return;
   const rest = `podkeep user delete ${user.name} deletes the rest`;
   throw new DomainError("conflict", `The user ${user.name} is being deleted, or that was interrupted: ${rest}`);
+}
+
+/**
+ * Before a password makes something that lasts, in the transaction that does so: checking a password takes a while.
+ * @param password_hash of the password that signed in; null if the user has none
+ * @throws DomainError "unauthorized" if it was replaced since
+ */
+export async function requireSamePassword(
+  tx: Tx,
+  { user_id, password_hash }: Pick<UserTable, "password_hash"> & { user_id: number },
+): Promise<void> {
+  const [user] = await findUserById(tx, { user_id });
+  if (user?.password_hash !== password_hash) throw new DomainError("unauthorized", "The password was replaced");
 }
 
 function refuseTaken(user: Parameters<typeof requireOpen>[0]): never {

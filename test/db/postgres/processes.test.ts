@@ -112,7 +112,7 @@ test("every server refuses a revoked token at the next request, and takes a new 
   expect((await ask()).map(({ status }) => status)).toEqual([401, 401, 401]);
 });
 
-const NO_SESSION = { name: "ann", podcasts: 0, hash: "hash", id: null, expires_at: 1 };
+const NO_SESSION = { name: "ann", podcasts: 0, password_hash: null, hash: "hash", id: null, expires_at: 1 };
 const KASTS = { label: "Kasts", kind: "kasts", server: "", user: "ann" };
 
 test.each<[string, (app: App, actor: Actor) => Promise<unknown>]>([

@@ -1,10 +1,12 @@
 // Logging in to the draft: access tokens, refresh tokens that rotate, and their end.
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { listApps, revokeApp } from "../../../src/services/accounts/apps.ts";
-import { pruneLoginTokens } from "../../../src/services/accounts/login-tokens.ts";
+import { logIn as logInByPassword, pruneLoginTokens } from "../../../src/services/accounts/login-tokens.ts";
 import { issueToken } from "../../../src/services/accounts/tokens.ts";
 import { actAsAdmin, actAsUser } from "../../../src/services/actor.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { UNLIMITED } from "../../support/attempts.ts";
+import { rejectionOf } from "../../support/rejection.ts";
 import { DRAFT } from "./client.ts";
 
 const PASSWORD = "correct horse battery staple";
@@ -48,6 +50,18 @@ test("name and password give an access token for an hour, and a refresh token fo
   expect(await read(body.access_token)).toBe(200);
   server.clock.advance(HOUR);
   expect(await read(body.access_token)).toBe(401);
+});
+
+test("a login whose password is replaced while it is checked gets no token", async () => {
+  const credentials = { name: "ann", password: PASSWORD, app: "Pods" };
+  const begin = async () => {
+    await user.setPassword("another horse");
+    return () => {};
+  };
+  const login = logInByPassword(server.app, credentials, { ...UNLIMITED, begin });
+  expect(await rejectionOf(login)).toMatchObject({ code: "unauthorized" });
+  expect(await apps()).toEqual([expect.objectContaining({ label: "test" })]);
+  expect((await post("/auth/login", { username: "ann", password: "another horse" })).status).toBe(200);
 });
 
 test("a login of a time when the clock was decades ahead goes on with the next refresh, which gives tokens as usual", async () => {

@@ -41,7 +41,7 @@ const KASTS = { label: "Kasts", kind: "kasts", server: "", user: "ann" };
 
 const WAYS: Record<string, () => Promise<unknown>> = {
   "connects an app on the page": () => connectApp(podkeep.app, ann, crypto.randomUUID(), KASTS),
-  "has an app that takes an app password": () => issueAppToken(podkeep.app, ann, "app"),
+  "has an app that takes an app password": () => issueAppToken(podkeep.app, ann, { name: "app", password_hash: null }),
   "allows an app": async () => {
     const { page, poll } = await startLoginFlow(podkeep.app, { label: "app", address: "192.0.2.1" });
     await approveLoginFlow(podkeep.app, ann, page);

@@ -118,7 +118,7 @@ test.each<[what: string, (context: Context, user: TestUser) => Promise<unknown>]
       return readFeedChanges(context, phone(user), client, { since: 0 });
     },
   ],
-  ["gets a token", (context, user) => issueAppToken(context, phone(user), "app")],
+  ["gets a token", (context, user) => issueAppToken(context, phone(user), { name: "app", password_hash: null })],
   ["signs in", (context, user) => createSession(context, phone(user), "app")],
   ["signs in to the page", (context, user) => createSession(context, phone(user), "page")],
   ["sets a password", (context, user) => setPassword(context, phone(user), PASSWORD)],
