@@ -57,6 +57,8 @@ export async function issueToken(
 ): Promise<{ id: string; token: string }> {
   requirePassword(actor);
   const { token, row } = createToken(context, actor.user_id, { label, scope, expires_at });
+  if (expires_at !== null && expires_at <= row.created_at)
+    throw new DomainError("invalid", "The expiry is in the past");
   await transact(context, actor, ({ tx }) => keepToken(tx, row));
   return { id: row.id, token };
 }
@@ -112,7 +114,6 @@ export function createToken(
 ) {
   const now = clock.now();
   checkLabel(label);
-  if (expires_at !== null && expires_at <= now) throw new DomainError("invalid", "The expiry is in the past");
   if (expires_at !== null && !isWritable(expires_at))
     throw new DomainError("invalid", "The expiry is after the year 9999");
   const id = ids.random(10);

@@ -64,6 +64,15 @@ test("a login whose password is replaced while it is checked gets no token", asy
   expect((await post("/auth/login", { username: "ann", password: "another horse" })).status).toBe(200);
 });
 
+test("a login succeeds, and a refresh, although the clock goes on by two hours in that time", async () => {
+  for (let readings = 0; readings <= 8; readings++) {
+    server.clock.jumpAfter(readings, 2 * HOUR);
+    const { refresh_token } = await logIn();
+    server.clock.jumpAfter(readings, 2 * HOUR);
+    expect((await refresh(refresh_token)).status).toBe(200);
+  }
+});
+
 test("a login of a time when the clock was decades ahead goes on with the next refresh, which gives tokens as usual", async () => {
   const years = 70 * 365 * DAY;
   server.clock.advance(years);
