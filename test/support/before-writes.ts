@@ -13,3 +13,16 @@ export function beforeWrites<C extends Context>(context: C, act: (write: number)
   });
   return { ...context, database };
 }
+
+/** Has something happen after the next write of an app, before who waits for it goes on. */
+export function afterNextWrite(app: Context, act: () => Promise<unknown>): void {
+  const { database } = app;
+  app.database = withMethods(database, {
+    async write(work, queue, changes) {
+      app.database = database;
+      const result = await database.write(work, queue, changes);
+      await act();
+      return result;
+    },
+  });
+}

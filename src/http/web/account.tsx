@@ -33,8 +33,9 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
   http.post("/account/password", async (c) => {
     const typed = await readForm(c, Form);
     const actor = c.get("actor");
+    let check: () => Promise<void>;
     try {
-      await changePassword(app, actor, { name: c.get("userName"), ...typed }, attemptsOf(c, shared));
+      check = await changePassword(app, actor, { name: c.get("userName"), ...typed }, attemptsOf(c, shared));
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       const { code, message, extras } = error;
@@ -44,7 +45,7 @@ export function serveAccount(http: Hono<HttpEnv>, app: App, shared: Shared): voi
       c.header("Retry-After", String(extras.retry_after));
       return show(c, <AccountPage problem={texts.signIn.wait(message, extras.retry_after)} />, 429);
     }
-    await beginSession(c, app, shared, actor);
+    await beginSession(c, app, shared, actor, check);
     return c.redirect("/account?changed=1", 303);
   });
 

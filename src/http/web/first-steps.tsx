@@ -56,8 +56,8 @@ export function serveFirstSteps(http: Hono<HttpEnv>, app: App, shared: Shared): 
       const secret = c.req.param("secret");
       const { password } = await readForm(c, { password: z.string() });
       try {
-        const { actor, isFirst } = await usePasswordLink(app, secret, password);
-        await beginSession(c, app, shared, actor);
+        const { actor, isFirst, check } = await usePasswordLink(app, secret, password);
+        await beginSession(c, app, shared, actor, check);
         return c.redirect(isFirst ? "/connect?new=1" : "/podcasts", 303);
       } catch (error) {
         if (!isRefusal(error, "invalid")) throw error;

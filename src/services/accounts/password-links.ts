@@ -10,7 +10,7 @@ import {
 import { type Actor, actAsUser } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { transact } from "../transact.ts";
-import { replacePassword, requireGoodPassword } from "./passwords.ts";
+import { checkPassword, replacePassword, requireGoodPassword } from "./passwords.ts";
 import { hashSecret } from "./tokens.ts";
 
 /** Milliseconds. */
@@ -54,13 +54,14 @@ export async function findPasswordLink({ database, clock }: Context, secret: str
 
 /**
  * Sets the password of the link's user and ends the user's sessions; tokens stay.
+ * @returns `check` is for the session that begins with it
  * @throws DomainError as findPasswordLink() does; "invalid" for a bad password, and then the link still works
  */
 export async function usePasswordLink(
   context: Context,
   secret: string,
   password: string,
-): Promise<PasswordLink & { actor: Actor }> {
+): Promise<PasswordLink & { actor: Actor; check: () => Promise<void> }> {
   const link = await findPasswordLink(context, secret);
   requireGoodPassword(password);
   const password_hash = await context.passwords.hash(password);
@@ -71,7 +72,7 @@ export async function usePasswordLink(
     if (!taken) throw gone();
     await replacePassword(tx, { user_id, password_hash, password_changed_at: now });
   }, user_id);
-  return { ...link, actor: actAsUser(user_id) };
+  return { ...link, actor: actAsUser(user_id), check: checkPassword(context, user_id, password_hash) };
 }
 
 const gone = () => new DomainError("gone", "The link was used, replaced by a newer one, or its seven days are over");

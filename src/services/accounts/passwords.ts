@@ -8,7 +8,7 @@ import { transact } from "../transact.ts";
 import { type Attempts, LONGEST_PASSWORD } from "./password-checker.ts";
 import { deleteSignIns } from "./sessions.ts";
 import { isToken } from "./tokens.ts";
-import { findUser } from "./users.ts";
+import { findUser, requireSamePassword } from "./users.ts";
 
 const SHORTEST = 8;
 
@@ -29,6 +29,7 @@ export async function setPassword(context: Context, actor: Actor, password: stri
 
 /**
  * Sets a password in place of the present one. A session alone must not be enough to take an account over.
+ * @returns the check for the session that begins with it
  * @throws DomainError as setPassword() does, "unauthorized" if the present one is another, also since a moment ago,
  *   "too_many" after too many failures
  */
@@ -37,7 +38,7 @@ export async function changePassword(
   actor: Actor,
   { name, present, changed }: { name: string; present: string; changed: string },
   attempts: Attempts,
-): Promise<void> {
+): Promise<() => Promise<void>> {
   requirePassword(actor);
   const user = await context.database.read((tx) => findUser(tx, name));
   const wrong = () => new DomainError("unauthorized", "The current password is wrong");
@@ -50,7 +51,14 @@ export async function changePassword(
     if ((await findUser(tx, name))?.password_hash !== user.password_hash) throw wrong();
     await replacePassword(tx, { user_id, ...row });
   });
+  return checkPassword(context, actor.user_id, row.password_hash);
 }
+
+/** Makes a check for createSession(): that a password, which was set just now, was not replaced since. */
+export const checkPassword =
+  ({ database }: Context, user_id: number, password_hash: string) =>
+  (): Promise<void> =>
+    database.read((tx) => requireSamePassword(tx, { user_id, password_hash }));
 
 /** Sets a password, and ends what the old one has begun. */
 export async function replacePassword(tx: Tx, row: Parameters<typeof setRow>[1]): Promise<void> {

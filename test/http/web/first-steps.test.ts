@@ -7,6 +7,7 @@ import { prepareSetup } from "../../../src/services/accounts/setup.ts";
 import { createUser, listUsers } from "../../../src/services/accounts/users.ts";
 import { actAsAdmin } from "../../../src/services/actor.ts";
 import { openTestApp, type TestApp } from "../../support/app.ts";
+import { afterNextWrite } from "../../support/before-writes.ts";
 import { openBrowser, signedIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
@@ -147,6 +148,15 @@ test("of two that open a link at once, one chooses the password", async () => {
     ["first horse", "second horse"].map((password) => openBrowser(server).submit(path, { password })),
   );
   expect(tries.map(({ status }) => status).sort()).toEqual([200, 410]);
+});
+
+test("who chooses a password by a link is not signed in if the admin has set another one in that moment", async () => {
+  const bob = await server.user("bob");
+  const [browser, path] = [openBrowser(server), await linkFor("bob")];
+  afterNextWrite(server.app, () => bob.setPassword("the admin's horse"));
+  await browser.submit(path, { password: PASSWORD });
+  expect((await browser.open("/podcasts")).path).toStartWith("/sign-in");
+  expect(await canSignIn("bob", "the admin's horse")).toBe(true);
 });
 
 test("a password link works for seven days, ends older ones, and ends all sessions", async () => {

@@ -5,6 +5,7 @@ import { revokeToken } from "../../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { importFeeds } from "../../../src/services/subscriptions/imports.ts";
 import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { afterNextWrite } from "../../support/before-writes.ts";
 import { fieldValue } from "../../support/fields.ts";
 import { openBrowser, signedIn } from "../browser.ts";
 
@@ -131,6 +132,14 @@ test("a session ends with sign-out, a new password, sign-out everywhere, and its
   await revokeToken(server.app, user.token.split("_")[1] ?? "");
   expect((await byToken.open("/podcasts")).path).toContain("ended=1");
   expect((await other.open("/podcasts")).path).toContain("ended=1");
+});
+
+test("who changes the password is not signed in if somebody else has replaced the new one in that moment", async () => {
+  const { browser } = await signIn({ name: "ann", password: PASSWORD });
+  afterNextWrite(server.app, () => user.setPassword("the admin's horse"));
+  await browser.submit("/account/password", { present: PASSWORD, changed: "another horse" });
+  expect((await browser.open("/podcasts")).path).toStartWith("/sign-in");
+  expect((await signIn({ name: "ann", password: "the admin's horse" })).page.path).toBe("/podcasts");
 });
 
 test("a new password needs the present one, and rules are explained", async () => {
