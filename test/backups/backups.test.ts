@@ -415,6 +415,20 @@ test("a data directory takes one server at a time, and commands beside it", asyn
   await (await openApp(config, { use: "server" })).close();
 });
 
+test("a server starts while commands ask whether one runs", async () => {
+  await podkeep.app.close();
+  const asking = new URL("../support/ask-for-server.ts", import.meta.url).pathname;
+  const child = Bun.spawn([process.execPath, asking, podkeep.folder], { stdout: "pipe" });
+  try {
+    for await (const _ of child.stdout) break;
+    for (let starts = 0; starts < 200; starts++) lockDirectory(podkeep.folder, "server")();
+  } finally {
+    child.kill();
+    await child.exited;
+    await podkeep.open();
+  }
+});
+
 test("a data directory that was removed after its use can be used again by the same process", () => {
   const directory = inDirectory("other");
   for (const _ of [1, 2]) {

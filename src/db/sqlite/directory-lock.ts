@@ -20,6 +20,9 @@ const REFUSED = {
 /** What a process does with a data directory. */
 export type DirectoryUse = keyof typeof BEGIN;
 
+/** Milliseconds that a server waits: a command that asks whether one runs has the same lock for a moment. */
+const PATIENCE = 500;
+
 /** The file that is locked: private to its owner. */
 export const lockIn = (directory: string) => join(directory, "podkeep.lock");
 
@@ -29,10 +32,15 @@ const held = new Map<string, number>();
 /**
  * Locks the directory, which is created if it is missing. Until it is unlocked, root works as its owner, as a server to
  * its end. Returns the function that unlocks it.
+ * @param patience milliseconds to wait for another process
  * @throws DomainError "conflict" if another process uses it in a way that excludes this one, "unavailable" if the
  * directory can't be used
  */
-export function lockDirectory(directory: string, use: DirectoryUse): () => void {
+export function lockDirectory(
+  directory: string,
+  use: DirectoryUse,
+  patience = use === "server" ? PATIENCE : 0,
+): () => void {
   const becomeRoot = becomeOwnerOf(directory);
   const file = resolve(lockIn(directory));
   let lock: Sqlite | undefined;
@@ -42,6 +50,7 @@ export function lockDirectory(directory: string, use: DirectoryUse): () => void 
     lock = new Sqlite(file, { readwrite: true });
     // A journal file would be left behind by a process that is killed.
     lock.run("pragma journal_mode = memory");
+    lock.run(`pragma busy_timeout = ${patience}`);
     lock.run(BEGIN[use]);
     // A plain BEGIN locks nothing before the first read.
     lock.query("select count(*) from sqlite_schema").get();
@@ -84,7 +93,7 @@ function adviseOn(error: unknown, directory: string, use: DirectoryUse): string 
 /** Whether a server uses the directory, or a restore. @throws DomainError "unavailable" if the directory can't be used */
 export function isServed(directory: string): boolean {
   try {
-    lockDirectory(directory, "server")();
+    lockDirectory(directory, "server", 0)();
     return false;
   } catch (error) {
     if (isRefusal(error, "conflict")) return true;

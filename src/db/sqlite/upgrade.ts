@@ -99,7 +99,7 @@ function kyselyOn(sqlite: Sqlite): Kysely<Schema> {
 async function lockForUpgrade(directory: string, timeout: number): Promise<() => void> {
   for (const end = performance.now() + timeout; ; await Bun.sleep(20)) {
     try {
-      return lockDirectory(directory, "server");
+      return lockDirectory(directory, "server", 0);
     } catch (error) {
       if (performance.now() < end) continue;
       const server = "A server runs that migrates the database now, or that is of an older version";
