@@ -101,7 +101,8 @@ function streamWhile(
     clearTimeout(timer);
     signal.removeEventListener("abort", leave);
     end();
-    await body.return?.();
+    // It rejects if the rest could not be read, which was logged. Nobody awaits this: the process would end.
+    await body.return?.().catch(() => {});
   };
   const timer = setTimeout(end, LONGEST);
   signal.addEventListener("abort", leave);

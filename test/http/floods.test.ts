@@ -1,13 +1,16 @@
 // Floods of requests, of which each is in memory, also after its client went away.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { unavailableNow } from "../../src/errors.ts";
 import { createLogger } from "../../src/log.ts";
 import { listen } from "../../src/server/listen.ts";
 import { revokeToken } from "../../src/services/accounts/tokens.ts";
+import { nextTurn } from "../../src/turns.ts";
 import { type Answer, openTestApp, type TestApp, type TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { ON_SQLITE } from "../support/database.ts";
 import { until } from "../support/patience.ts";
 import { playOf } from "../support/play.ts";
+import { withMethods } from "../support/with-methods.ts";
 import { signedIn } from "./browser.ts";
 
 const FLOOD = 1500;
@@ -223,6 +226,30 @@ test("a list that waits for another one is refused if its credential was revoked
     [303, "/sign-in?next=%2Fpodcasts&ended=1"],
     [303, "/sign-in?next=%2Fdocs&ended=1"],
   ]);
+});
+
+test("an app that goes away after the rest of a long response could not be read does not end the server", async () => {
+  const headers = basicAuth("ann", ann.token);
+  const path = "/index.php/apps/gpoddersync/episode_action";
+  const plays = Array.from({ length: 2100 }, (_, n) => playOf("https://0.example/x", `https://0.example/${n}.mp3`));
+  await server.send("POST", "/api/2/episodes/ann.json", { headers, body: JSON.stringify(plays) });
+  const { app } = server;
+  const { database } = app;
+  for (let most = 1; most <= 8; most++) {
+    let reads = 0;
+    app.database = withMethods(database, {
+      read: (work) => (++reads > most ? Promise.reject(unavailableNow("The database is away")) : database.read(work)),
+    });
+    const abort = new AbortController();
+    const request = new Request(`http://podkeep.test${path}`, { headers, signal: abort.signal });
+    await server.http.fetch(request, {});
+    // The client reads nothing, and the server some way ahead.
+    for (let turns = 0; turns < 20; turns++) await nextTurn();
+    abort.abort();
+  }
+  app.database = database;
+  // A rejection that nobody awaits would have failed this test.
+  expect((await server.send("GET", path, { headers })).body.actions).toHaveLength(2100);
 });
 
 test("the plays that an app asked for are not read once it has gone, and is going to ask again", async () => {
