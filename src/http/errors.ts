@@ -24,7 +24,9 @@ export function respondToErrors(
   log: Logger,
   respond: (refusal: Refusal, c: Context<HttpEnv>) => Response | Promise<Response>,
 ): void {
-  http.onError((error, c) => {
+  http.onError(async (error, c) => {
+    // The user's next list waits until this one was read, which nobody does now.
+    if (c.finalized) await c.res.body?.cancel();
     if (isClientGone(error, c)) return new Response(null, { status: CLIENT_CLOSED });
     const refusal = toRefusal(log, error, c);
     const { retry_after } = refusal.extras;

@@ -252,6 +252,27 @@ test("an app that goes away after the rest of a long response could not be read 
   expect((await server.send("GET", path, { headers })).body.actions).toHaveLength(2100);
 });
 
+test("a long list that is not sent, because no session can begin then, does not keep the next one waiting", async () => {
+  const headers = basicAuth("ann", ann.token);
+  const add = Array.from({ length: 150 }, (_, n) => `https://${n}.example/${"x".repeat(5000)}`);
+  const body = JSON.stringify({ add, remove: [] });
+  await server.send("POST", "/api/2/subscriptions/ann/tablet.json", { headers, body });
+  const ask = () => server.send("GET", "/subscriptions/ann/phone.json", { headers });
+  const { app } = server;
+  const { database } = app;
+  const statuses: number[] = [];
+  for (let most = 0; statuses.at(-1) !== 200; most++) {
+    let reads = 0;
+    app.database = withMethods(database, {
+      read: (work) => (++reads > most ? Promise.reject(unavailableNow("The database is away")) : database.read(work)),
+    });
+    statuses.push((await ask()).status);
+    app.database = database;
+    expect((await ask()).body).toHaveLength(150);
+  }
+  expect(new Set(statuses)).toEqual(new Set([503, 200]));
+});
+
 test("the plays that an app asked for are not read once it has gone, and is going to ask again", async () => {
   const lines: { method: string; status: number }[] = [];
   const log = createLogger("debug", (line) => void lines.push(JSON.parse(JSON.stringify(line))));
