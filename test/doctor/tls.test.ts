@@ -117,7 +117,7 @@ test.skipIf(!CAN_MOUNT)(
       expect(JSON.parse(out)).toContainEqual({ about: "TLS", state: "ok", detail: "in use", advice: null });
 
       const conformance = ["conformance", server.url, "--protocol", "openpodcast", "--token", token];
-      expect(await program.run([...conformance, "--check", "feed"])).toMatchObject({ code: 0 });
+      expect(await program.run([...conformance, "--check", "change/feed-url"])).toMatchObject({ code: 0 });
 
       await program.run(["user", "create", "alice"]);
       await program.run(["subscription", "add", "alice", url]);
