@@ -113,6 +113,20 @@ export function isRemoval({ what, before }: Pick<Change, "what" | "before">): bo
   return (what === "unsubscribed" || what === "deleted") && before === "subscribed";
 }
 
+/** Follows merges of changes. @returns what gives the ids of a podcast and of all that it became part of, in order */
+export function followMerges(
+  changes: Iterable<Pick<Change, "subscription" | "merged_into">>,
+): (id: number | null) => Set<number> {
+  const merged = new Map<number | null, number>();
+  for (const { subscription, merged_into } of changes) if (merged_into !== null) merged.set(subscription, merged_into);
+  return (id) => {
+    const chain = new Set<number>();
+    // After a restored backup two podcasts can have been merged in both directions.
+    for (let at = id ?? undefined; at !== undefined && !chain.has(at); at = merged.get(at)) chain.add(at);
+    return chain;
+  };
+}
+
 /** A subscription as it was at some time. */
 export interface PastSubscription {
   id: number;

@@ -1,7 +1,7 @@
 // podkeep's own export: the account as JSON.
 import { z } from "zod";
 import { DEVICE_TYPES } from "../domain/device-types.ts";
-import { isSubscribed } from "../domain/history.ts";
+import { followMerges, isSubscribed } from "../domain/history.ts";
 import { type Moving, nothingFrom } from "../domain/moving-in.ts";
 import { readAction } from "../domain/sent-actions.ts";
 import { DomainError } from "../errors.ts";
@@ -94,17 +94,10 @@ type Tables = z.infer<typeof Export>["tables"];
 /** Finds the feeds of podcasts. The episodes of one that became part of another may have waited to be moved there. */
 function feedsIn({ subscriptions, history }: Tables): (podcast: number) => string | undefined {
   const feeds = new Map(subscriptions.map((row) => [row.id, row.feed_url]));
-  const merges = history.filter(({ merged_into }) => merged_into !== null);
-  const merged = new Map(merges.map(({ subscription, merged_into }) => [subscription, merged_into]));
+  const chainOf = followMerges(history);
   return (podcast) => {
-    // After a restored backup two podcasts can have been merged in both directions.
-    const seen = new Set<number | null>();
-    let at: number | null = podcast;
-    while (at !== null && !feeds.has(at) && !seen.has(at)) {
-      seen.add(at);
-      at = merged.get(at) ?? null;
-    }
-    return feeds.get(at ?? 0);
+    const present = [...chainOf(podcast)].find((id) => feeds.has(id));
+    return present === undefined ? undefined : feeds.get(present);
   };
 }
 

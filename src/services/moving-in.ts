@@ -7,7 +7,6 @@ import { type Moving, type MovingDevice, UNTIMED } from "../domain/moving-in.ts"
 import { hashText } from "../domain/text-keys.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findGuids } from "../store/guids.ts";
-import { listAddedBy } from "../store/history.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -18,6 +17,7 @@ import { saveEpisodeSet } from "./listening/episode-set.ts";
 import { addActions, BATCH, loadNamed } from "./listening/episode-uploads.ts";
 import { copyPlays, findNewPlays, keepPlays, oldestKept } from "./listening/plays.ts";
 import { asPart } from "./parts.ts";
+import { listAddedBy } from "./subscriptions/history.ts";
 import { type ImportResult, importFeeds, withoutUrl } from "./subscriptions/imports.ts";
 import type { Rehearsal } from "./subscriptions/working-set.ts";
 import { rehearse, type UserTx } from "./transact.ts";

@@ -219,25 +219,3 @@ export const saveKeptRemovals = statement((db, p: Owner & { to: number }) =>
 export const saveHistoryStart = statement((db, p: Owner & { to: number }) =>
   db.updateTable("users").set({ history_since: p.to }).where("id", "=", p.user_id).where("history_since", "<", p.to),
 );
-
-/** The subscriptions that somebody with a label added, and those that they became part of. */
-export async function listAddedBy(tx: Tx, { user_id, label }: Owner & { label: string }): Promise<Set<number | null>> {
-  const pages = readPages(
-    HISTORY_END,
-    (place, limit) => listActsFrom(tx, { user_id, from: 0, ...place, limit }),
-    historyPosition,
-  );
-  const added = new Set<number | null>();
-  const merged = new Map<number | null, number>();
-  for await (const page of pages)
-    for (const { what, actor_label, subscription, merged_into } of page) {
-      if (actor_label === label && (what === "added" || what === "subscribed")) added.add(subscription);
-      if (merged_into !== null) merged.set(subscription, merged_into);
-    }
-  // Also those that are added on the way.
-  for (const id of added) {
-    const into = merged.get(id);
-    if (into !== undefined) added.add(into);
-  }
-  return added;
-}

@@ -1,14 +1,21 @@
 // A user's history: what changed, and by whom (P10).
 import { timeForChanges } from "../../clock.ts";
-import type { HistoryTable } from "../../db/schema.ts";
+import type { HistoryTable, Owner } from "../../db/schema.ts";
 import type { Tx } from "../../db/statement.ts";
-import { type Change, type ChangedBy, type HistoryPosition, readChangedBy } from "../../domain/history.ts";
+import {
+  type Change,
+  type ChangedBy,
+  followMerges,
+  type HistoryPosition,
+  readChangedBy,
+} from "../../domain/history.ts";
 import {
   firstChangeAfter,
   HISTORY_END,
   type HistorySpan,
   historyPosition,
   lastToPrune,
+  listActsFrom,
   listChangers as listChangersOf,
   listHistoryBy,
   listHistoryOf,
@@ -18,7 +25,7 @@ import {
   saveHistoryStart,
   spansBefore,
 } from "../../store/history.ts";
-import { readRows, rowsOf } from "../../store/rows.ts";
+import { readPages, readRows, rowsOf } from "../../store/rows.ts";
 import { findByGuid, findSubscriptions } from "../../store/subscriptions.ts";
 import { streamUserIds } from "../accounts/users.ts";
 import type { Actor } from "../actor.ts";
@@ -162,4 +169,22 @@ async function pruneUser(
     }, user_id);
   }
   return pruned;
+}
+
+/** The ids of the subscriptions that somebody with a label added, and of those that they became part of. */
+export async function listAddedBy(tx: Tx, { user_id, label }: Owner & { label: string }): Promise<Set<number>> {
+  const pages = readPages(
+    HISTORY_END,
+    (place, limit) => listActsFrom(tx, { user_id, from: 0, ...place, limit }),
+    historyPosition,
+  );
+  const added = new Set<number | null>();
+  const merges: Pick<HistoryTable, "subscription" | "merged_into">[] = [];
+  for await (const page of pages)
+    for (const { what, actor_label, subscription, merged_into } of page) {
+      if (actor_label === label && (what === "added" || what === "subscribed")) added.add(subscription);
+      if (merged_into !== null) merges.push({ subscription, merged_into });
+    }
+  const chainOf = followMerges(merges);
+  return new Set([...added].flatMap((id) => [...chainOf(id)]));
 }

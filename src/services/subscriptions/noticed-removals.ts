@@ -1,6 +1,6 @@
 // Mass removals that pages tell of, until the podcasts are back or the user keeps the list so.
 import type { Tx } from "../../db/statement.ts";
-import { type ChangedBy, isRemoval, isSubscribed, readChangedBy } from "../../domain/history.ts";
+import { type ChangedBy, followMerges, isRemoval, isSubscribed, readChangedBy } from "../../domain/history.ts";
 import { FEWEST_REMOVED } from "../../domain/mass-removals.ts";
 import { findRemovals, HISTORY_END, readKeptRemovals, saveKeptRemovals, spansBefore } from "../../store/history.ts";
 import { listSubscriptions } from "../../store/subscriptions.ts";
@@ -55,14 +55,7 @@ export async function listMassRemovals(
   const { acts } = read;
   const present = await database.read((tx) => listSubscriptions(tx, { user_id }));
   const live = new Set(present.filter(isSubscribed).map(({ id }) => id));
-  const merges = acts.filter(({ merged_into }) => merged_into !== null);
-  const merged = new Map(merges.map(({ subscription, merged_into }) => [subscription, merged_into]));
-  /** A podcast and what it became part of. After a restored backup two can have been merged in both directions. */
-  const chainOf = (id: number): Set<number> => {
-    const chain = new Set<number>();
-    for (let at: number | null = id; at !== null && !chain.has(at); at = merged.get(at) ?? null) chain.add(at);
-    return chain;
-  };
+  const chainOf = followMerges(acts);
   return found.toReversed().flatMap(({ from, to, removed, of }) => {
     const later = acts.filter((act) => act.changed_at > to.changed_at && (isReturn(act) || isRemoval(act)));
     // What was removed since was there again, or is another one that putBack() leaves.
