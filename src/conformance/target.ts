@@ -1,6 +1,7 @@
 // What a run checks.
 import type { Clock } from "../clock.ts";
 import { parseServerUrl } from "../server-url.ts";
+import { NotApplicable } from "./expect.ts";
 
 /** The server under test and the account on it. */
 export interface Target {
@@ -28,6 +29,12 @@ export interface Target {
   clock: Clock;
   /** Ends the run early; what it made is still removed. */
   signal?: AbortSignal;
+}
+
+/** @throws NotApplicable if the run has no token of another user */
+export function requireOtherUserToken({ other_user_token }: Target): string {
+  if (other_user_token !== null) return other_user_token;
+  throw new NotApplicable("it needs a token of another user: add --other-user-token");
 }
 
 /** Parses the base URL of a server. @returns null if it is none */

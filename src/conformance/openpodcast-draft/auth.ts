@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Check, NOWHERE } from "../check.ts";
 import { expect, expectEqual, NotApplicable } from "../expect.ts";
 import type { Prober } from "../prober.ts";
+import { requireOtherUserToken } from "../target.ts";
 import { action, DRAFT, draftClient, Entity, expectDraftError, factsOf, MINUTE, openSubscribed } from "./client.ts";
 
 const SOURCE = `${DRAFT}, authentication`;
@@ -104,10 +105,7 @@ export const draftOtherUser: Check[] = [
     source: `${SOURCE}: a token is one user's`,
     level: "MUST",
     async run(prober) {
-      const { other_user_token } = prober.target;
-      if (other_user_token === null)
-        throw new NotApplicable("it needs a token of another user: add --other-user-token");
-      const stranger = draftClient(prober, other_user_token);
+      const stranger = draftClient(prober, requireOtherUserToken(prober.target));
       const { app, now, sync_id } = await openSubscribed(prober, MINUTE);
       const path = `/api/v1/subscriptions/${sync_id}`;
       const before = (await app.request("GET", path)).json(Entity);

@@ -1,7 +1,8 @@
 // Who may use the Open Podcast API.
 import { type Check, NOWHERE } from "../check.ts";
-import { expect, expectEqual, NotApplicable, requireSuccess } from "../expect.ts";
+import { expect, expectEqual, requireSuccess } from "../expect.ts";
 import type { Sent } from "../prober.ts";
+import { requireOtherUserToken } from "../target.ts";
 import { expectError, IS_ACCEPTED, MISSING, NEVER_ISSUED, openPodcast, WRONG, withApi } from "./client.ts";
 import { IS_CARRIED_OUT } from "./deleting.ts";
 
@@ -78,10 +79,7 @@ export const otherUserChecks = withApi([
     level: "MUST",
     needs: [IS_CARRIED_OUT],
     async run(owner, prober) {
-      const { other_user_token } = prober.target;
-      if (other_user_token === null)
-        throw new NotApplicable("it needs a token of another user: add --other-user-token");
-      const stranger = openPodcast(prober, other_user_token);
+      const stranger = openPodcast(prober, requireOtherUserToken(prober.target));
       const [{ guid, feed_url }, gone] = [await owner.addOne(prober.feed()), await owner.addOne(prober.feed())];
       const { id } = await owner.delete(gone.guid);
       expectEqual("the other user's list", await stranger.ours(), []);
@@ -103,10 +101,7 @@ export const otherUserChecks = withApi([
     level: "MUST",
     needs: [IS_ACCEPTED],
     async run(owner, prober) {
-      const { other_user_token } = prober.target;
-      if (other_user_token === null)
-        throw new NotApplicable("it needs a token of another user: add --other-user-token");
-      const stranger = openPodcast(prober, other_user_token);
+      const stranger = openPodcast(prober, requireOtherUserToken(prober.target));
       const [feed_url, guid] = [prober.feed(), crypto.randomUUID()];
       const theirs = await stranger.addOne(feed_url, guid);
       const { status } = await owner.read(theirs.guid);
