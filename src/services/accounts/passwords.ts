@@ -27,6 +27,8 @@ export async function setPassword(context: Context, actor: Actor, password: stri
   await transact(context, actor, ({ tx }) => replacePassword(tx, { user_id, password_hash, password_changed_at }));
 }
 
+const WRONG = "The current password is wrong";
+
 /**
  * Sets a password in place of the present one. A session alone must not be enough to take an account over.
  * @returns the check for the session that begins with it
@@ -41,14 +43,13 @@ export async function changePassword(
 ): Promise<() => Promise<void>> {
   requirePassword(actor);
   const user = await context.database.read((tx) => findUser(tx, name));
-  const wrong = () => new DomainError("unauthorized", "The current password is wrong");
   const matches = await context.passwords.check(user, name, present, attempts);
-  if (!matches || user?.id !== actor.user_id) throw wrong();
+  if (!matches || user?.id !== actor.user_id) throw new DomainError("unauthorized", WRONG);
   attempts.succeed(actor.user_id);
   requireGoodPassword(changed);
   const row = { password_hash: await context.passwords.hash(changed), password_changed_at: context.clock.now() };
   await transact(context, actor, async ({ tx, user_id }) => {
-    if ((await findUser(tx, name))?.password_hash !== user.password_hash) throw wrong();
+    await requireSamePassword(tx, { user_id, password_hash: user.password_hash }, WRONG);
     await replacePassword(tx, { user_id, ...row });
   });
   return checkPassword(context, actor.user_id, row.password_hash);

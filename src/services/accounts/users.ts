@@ -157,14 +157,16 @@ export function requireOpen(user: Pick<UserTable, "name" | "session_key">): void
 /**
  * Before a password makes something that lasts, in the transaction that does so: checking a password takes a while.
  * @param password_hash of the password that signed in; null if the user has none
+ * @param message for the user
  * @throws DomainError "unauthorized" if it was replaced since
  */
 export async function requireSamePassword(
   tx: Tx,
   { user_id, password_hash }: Pick<UserTable, "password_hash"> & { user_id: number },
+  message = "The password was replaced",
 ): Promise<void> {
   const [user] = await findUserById(tx, { user_id });
-  if (user?.password_hash !== password_hash) throw new DomainError("unauthorized", "The password was replaced");
+  if (user?.password_hash !== password_hash) throw new DomainError("unauthorized", message);
 }
 
 function refuseTaken(user: Parameters<typeof requireOpen>[0]): never {
