@@ -10,8 +10,8 @@ import type { Target } from "./target.ts";
 
 /** The most requests of one run, without those that clean up. */
 const MOST_REQUESTS = 3500;
-/** Characters of a body that are kept for the report. */
-const KEPT = 4000;
+/** Characters of a body that are in the report, and that are kept until its check ends: most checks need no report. */
+const [REPORTED, KEPT] = [4000, 64 * 1024];
 /** Bytes of a response that are read. */
 const MOST_BYTES = 16 * 1024 * 1024;
 /** Attempts at a request that is answered 429 or 503, and the most seconds waited before the next one. */
@@ -105,7 +105,7 @@ export class Prober {
     const { secrets } = this.pace;
     const hide = <T extends string | null>(headers: Record<string, string>, body: T) => ({
       headers: secrets.hideHeaders(headers),
-      body: body && secrets.hide(body),
+      body: body && this.#shorten(body),
     });
     return this.#exchanges.map(({ request, response }) => ({
       request: { ...request, url: secrets.hide(request.url), ...hide(request.headers, request.body) },
@@ -198,13 +198,15 @@ export class Prober {
     };
   }
 
-  /** A long body without its middle, and without secrets, which could lose their ends with it. */
-  #keep(body: string): string {
-    if (body.length <= KEPT) return body;
+  /** Looking for the secrets of a run in each long body would take longer than all else. */
+  #keep = (body: string): string => (body.length <= KEPT ? body : this.#shorten(body));
+
+  /** A body without secrets, and without the middle of a long one, with which secrets could lose their ends. */
+  #shorten(body: string): string {
     const hidden = this.pace.secrets.hide(body);
-    if (hidden.length <= KEPT) return hidden;
+    if (hidden.length <= REPORTED) return hidden;
     // Both ends: what a check has just made is often the last in a list.
-    return `${hidden.slice(0, KEPT / 2)} ... ${hidden.slice(-KEPT / 2)}`;
+    return `${hidden.slice(0, REPORTED / 2)} ... ${hidden.slice(-REPORTED / 2)}`;
   }
 
   async #sleep(milliseconds: number): Promise<void> {

@@ -1,6 +1,6 @@
 // All checks, and a run of them against one server.
 import { removeLeft } from "./account.ts";
-import { appChecksOf } from "./apps/checks.ts";
+import { appChecksOf, largeChecksOf } from "./apps/checks.ts";
 import { racesOf } from "./apps/race-checks.ts";
 import { type Check, type Protocol, protocolOf } from "./check.ts";
 import { Failure, NotApplicable } from "./expect.ts";
@@ -37,8 +37,10 @@ export const CHECKS: readonly Check[] = sortByNeeds([
   ...draftOtherUser,
   ...appChecksOf("gpodder"),
   ...racesOf("gpodder"),
+  ...largeChecksOf("gpodder"),
   ...appChecksOf("nextcloud"),
   ...racesOf("nextcloud"),
+  ...largeChecksOf("nextcloud"),
 ]);
 
 export interface Result {

@@ -5,10 +5,10 @@ import { anotherUser } from "./another-user.ts";
 import type { SyncApp } from "./apps.ts";
 import { requireTwoPasswords, scriptFor, syncClient } from "./client.ts";
 import type { Demand } from "./demand.ts";
-import { episodeDemands } from "./episodes.ts";
+import { episodeDemands, largeUpload } from "./episodes.ts";
 import { gpodderDemands } from "./gpodder.ts";
 import { nextcloudDemands } from "./nextcloud.ts";
-import { feedDemands } from "./subscriptions.ts";
+import { feedDemands, largeList } from "./subscriptions.ts";
 
 type Protocol = SyncApp["protocol"];
 
@@ -50,3 +50,7 @@ const checkOf = (protocol: Protocol, { key, says, source, level, needs = [], of_
 
 export const appChecksOf = (protocol: Protocol): Check[] =>
   DEMANDS[protocol].map((demand) => checkOf(protocol, demand));
+
+/** They leave hundreds of actions in the account, which each request for all of them gets from then on. */
+export const largeChecksOf = (protocol: Protocol): Check[] =>
+  [largeList, largeUpload].map((demand) => checkOf(protocol, demand));
