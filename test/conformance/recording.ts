@@ -1,7 +1,8 @@
 // A run against the server as it is: what it found, and which checks a broken variant can change at all.
 import { readAccount } from "../../src/conformance/account.ts";
 import type { Protocol } from "../../src/conformance/check.ts";
-import { isOf, type Run, runChecks } from "../../src/conformance/suite.ts";
+import { isOf, type Result, type Run, runChecks } from "../../src/conformance/suite.ts";
+import { basicAuth } from "../support/basic-auth.ts";
 import type { Broken } from "./changes.ts";
 import { openTarget } from "./target.ts";
 
@@ -15,6 +16,10 @@ export interface Recording {
   /** Subscriptions in the account afterwards. */
   left: number | null;
   exchanges: Recorded[];
+  /** How many minutes it was said to take, if they are many. */
+  told: number[];
+  /** How requests sign in with the account's second password. */
+  second: string;
 }
 
 const recordings = new Map<Protocol, Promise<Recording>>();
@@ -35,12 +40,15 @@ async function record(protocol: Protocol): Promise<Recording> {
     return response;
   });
   let named = 0;
-  const run = await runChecks(target, isOf([protocol]), ({ check: { id } }) => {
+  const told: number[] = [];
+  const name = ({ check: { id } }: Result) => {
     for (; named < exchanges.length; named++) Object.assign(exchanges[named] ?? {}, { check: id });
-  });
+  };
+  const run = await runChecks(target, isOf([protocol]), name, (minutes) => told.push(minutes));
   const { subscriptions: left } = await readAccount(target, protocol);
   await close();
-  return { run, left, exchanges: exchanges.slice(0, named) };
+  const second = basicAuth(target.user ?? "", target.second_password ?? "").Authorization;
+  return { run, left, exchanges: exchanges.slice(0, named), told, second };
 }
 
 /** What is told apart of a message; of a recorded one it is found once. */
