@@ -58,7 +58,7 @@ async function survive(attack: () => Promise<unknown>, most = MOST_MEMORY): Prom
       longest = Math.max(longest, (performance.now() - begin) / 2);
       if (poll.status === 200 && add.status === 200 && add.body.success.length === 1) served++;
       else throw new Error(`bob got ${poll.status} and ${add.status}`);
-      await Bun.sleep(5);
+      await Bun.sleep(20);
     }
     return served;
   })();
