@@ -1,13 +1,15 @@
 // A Debian system in a directory, the base of the booted machine and of the images.
-import { mkdtempSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findBase } from "../../src/config/home.ts";
 
 /** systemd's own packages, what the tests call, and what the base images hold. */
 const PACKAGES = [
   "systemd,systemd-sysv,dbus,libpam-systemd,passwd,sudo,procps,curl,iproute2",
   "ca-certificates,libssl3,libstdc++6,netbase,tzdata",
 ].join(",");
+const CACHE = join(findBase(process.env["XDG_CACHE_HOME"], process.env["HOME"], ".cache"), "podkeep-tests");
 
 export interface Ran {
   code: number | null;
@@ -47,12 +49,17 @@ export function reasonToSkip(what: string, programs: string[]): string | null {
 
 // A short name, because Podman's sockets in it have at most 107 bytes for their paths.
 const scratch = mkdtempSync(join(tmpdir(), "m-"));
-let made: string | undefined;
 
-/** A Debian system, made at the first call, which all tests share: to read from. */
-export function debianRoot(): string {
-  made ??= makeDebian();
-  return made;
+/** The root of a Debian with these packages, to read from; made once for a machine, which takes a minute or two. */
+export function debianRoot(suite = "bookworm", packages = PACKAGES): string {
+  const root = join(CACHE, `${suite}-${Bun.hash(packages).toString(36)}`);
+  if (existsSync(root)) return root;
+  const unfinished = `${root}.partial`;
+  rmSync(unfinished, { recursive: true, force: true });
+  mkdirSync(CACHE, { recursive: true });
+  must(["mmdebstrap", "--quiet", "--variant=essential", `--include=${packages}`, suite, unfinished]);
+  renameSync(unfinished, root);
+  return root;
 }
 
 /** A path for a file or directory that is removed with the end of the run. */
@@ -63,10 +70,4 @@ export function copyDebian(name: string): string {
   const copy = scratchPath(name);
   must(["cp", "-a", debianRoot(), copy]);
   return copy;
-}
-
-function makeDebian(): string {
-  const root = scratchPath("debian");
-  must(["mmdebstrap", "--quiet", "--variant=essential", `--include=${PACKAGES}`, "bookworm", root]);
-  return root;
 }

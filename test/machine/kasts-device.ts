@@ -1,25 +1,14 @@
 // The real Kasts of Debian trixie on a device of a user: its own sync, without windows.
 import { Database } from "bun:sqlite";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findBase } from "../../src/config/home.ts";
-import { must, scratchPath } from "./debian.ts";
+import { debianRoot, scratchPath } from "./debian.ts";
 
 /** Without SQLite or VLC it hangs or aborts; without libvlc-bin it loads all of VLC's plugins at each start. */
 const PACKAGES = "kasts,dbus,libqt6sql6-sqlite,vlc-plugin-base,libvlc-bin";
-const CACHE = join(findBase(process.env["XDG_CACHE_HOME"], process.env["HOME"], ".cache"), "podkeep-tests");
 
-/** The root of a trixie with Kasts; made once for a machine, which takes a minute or two and 0.8 GB. */
-export function kastsRoot(): string {
-  const root = join(CACHE, `kasts-${Bun.hash(PACKAGES).toString(36)}`);
-  if (existsSync(root)) return root;
-  const unfinished = `${root}.partial`;
-  rmSync(unfinished, { recursive: true, force: true });
-  mkdirSync(CACHE, { recursive: true });
-  must(["mmdebstrap", "--quiet", "--variant=essential", `--include=${PACKAGES}`, "trixie", unfinished]);
-  renameSync(unfinished, root);
-  return root;
-}
+/** The root of a trixie with Kasts: 0.8 GB. */
+export const kastsRoot = () => debianRoot("trixie", PACKAGES);
 
 /** What Kasts logs at the end of a sync. */
 const ENDED = "Syncing finished|No episode actions to upload|Error::Sync";
