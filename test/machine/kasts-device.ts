@@ -1,8 +1,8 @@
 // The real Kasts of Debian trixie on a device of a user: its own sync, without windows.
 import { Database } from "bun:sqlite";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { debianRoot, scratchPath } from "./debian.ts";
+import { dirname, join } from "node:path";
+import { debianRoot, must, scratchPath } from "./debian.ts";
 
 /** Without SQLite or VLC it hangs or aborts; without libvlc-bin it loads all of VLC's plugins at each start. */
 const PACKAGES = "kasts,dbus,libqt6sql6-sqlite,vlc-plugin-base,libvlc-bin";
@@ -12,9 +12,8 @@ export const kastsRoot = () => debianRoot("trixie", PACKAGES);
 
 /** What Kasts logs at the end of a sync. */
 const ENDED = "Syncing finished|No episode actions to upload|Error::Sync";
-/** Starts Kasts, waits up to a minute for the end of its sync, and quits it as a desktop does, again until it hears it. */
-const SYNC = `
-kasts >/mnt/log 2>&1 &
+/** Waits up to a minute for the end of its sync. */
+const END_SYNC = `
 for _ in $(seq 600); do
   grep -qE '${ENDED}' /mnt/log && break
   kill -0 $! || break
@@ -29,6 +28,9 @@ for _ in $(seq 60); do
   now=$(written)
   [ "$before" = "$now" ] && break
 done
+`;
+/** Quits it as a desktop does, again until it hears it. */
+const QUIT = `
 for _ in $(seq 60); do
   dbus-send --session --type=method_call --dest=org.mpris.MediaPlayer2.kasts /org/mpris/MediaPlayer2 org.mpris.MediaPlayer2.Quit
   sleep 0.5
@@ -44,6 +46,8 @@ const ENVIRONMENT = [
   "QT_QPA_PLATFORM=offscreen",
   "QT_LOGGING_RULES=org.kde.kasts.sync=true",
   "QT_FORCE_STDERR_LOGGING=1",
+  // Its windows for phones load in less time.
+  "QT_QUICK_CONTROLS_MOBILE=1",
   "XDG_RUNTIME_DIR=/mnt",
 ];
 
@@ -57,16 +61,44 @@ export interface KastsAccount {
   device: string;
 }
 
+/** Runs Kasts in a user's home. @returns what it logged */
+async function runKasts(home: string, ...steps: string[]): Promise<string> {
+  const log = join(home, "log");
+  // That of the run before would tell that this one is at its end.
+  rmSync(log, { force: true });
+  const script = ["kasts >/mnt/log 2>&1 &", ...steps].join("\n");
+  const inside = ["env", "-i", ...ENVIRONMENT, "dbus-run-session", "--", "sh", "-c", script];
+  const mounts = 'mount -t proc none "$0/proc" && mount --rbind /dev "$0/dev" && mount --bind "$1" "$0/mnt"';
+  const command = `${mounts} && root=$0 && shift && exec chroot "$root" "$@"`;
+  const namespaces = ["unshare", "--mount", "--pid", "--fork", "--kill-child"];
+  const child = Bun.spawn([...namespaces, "sh", "-c", command, kastsRoot(), home, ...inside], {
+    stdin: "ignore",
+    stderr: "pipe",
+  });
+  const [error] = await Promise.all([child.stderr.text(), child.exited]);
+  if (!existsSync(log)) throw new Error(`Kasts did not start: ${error}`);
+  return readFileSync(log, "utf8");
+}
+
+let newHome: Promise<string> | undefined;
+
+const databaseIn = (home: string) => join(home, ".local/share/KDE/kasts/database.db3");
+
+/** A home in which Kasts ran once, without an account: with its empty database, and its windows' compiled code. */
+async function startFirst(): Promise<string> {
+  const home = scratchPath("kasts");
+  mkdirSync(home);
+  for (let attempt = 1; attempt <= 3 && !existsSync(databaseIn(home)); attempt++) await runKasts(home, QUIT);
+  return home;
+}
+
 /** Installs Kasts for one user of a desktop. It is signed in as its login page leaves it, and off between syncs. */
 export async function openKasts(name: string, account: KastsAccount) {
-  const root = kastsRoot();
+  newHome ??= startFirst();
   const home = scratchPath(name);
-  const share = join(home, ".local/share/KDE/kasts");
-  const database = join(share, "database.db3");
-  mkdirSync(join(home, ".config"), { recursive: true });
-  mkdirSync(share, { recursive: true });
+  const database = databaseIn(home);
+  must(["cp", "-a", await newHome, home]);
   signIn(account);
-  await sync();
 
   /** Signs in as its user does after a sign-out, which forgets what was synced and what was not sent yet. */
   function signIn({ server, user, secret, provider, device }: KastsAccount): void {
@@ -81,8 +113,7 @@ export async function openKasts(name: string, account: KastsAccount) {
       `syncDevice=${device}`,
     ];
     writeFileSync(join(home, ".config/kastsrc"), `${config.join("\n")}\n`);
-    writeFileSync(join(share, user), secret);
-    if (!existsSync(database)) return;
+    writeFileSync(join(dirname(database), user), secret);
     withDatabase((db) => {
       for (const table of ["SyncTimestamps", "FeedActions", "EpisodeActions"]) db.run(`delete from ${table}`);
     });
@@ -91,28 +122,10 @@ export async function openKasts(name: string, account: KastsAccount) {
   /** @returns what its sync logged; without the end of a sync it is started again, as its user would */
   async function sync(): Promise<string> {
     for (let attempt = 1; ; attempt++) {
-      const log = await run();
+      const log = await runKasts(home, END_SYNC, QUIT);
       if (new RegExp(ENDED).test(log)) return log;
       if (attempt === 3) throw new Error(`Kasts ended without a sync: ${log}`);
     }
-  }
-
-  /** @returns what it logged */
-  async function run(): Promise<string> {
-    const log = join(home, "log");
-    // That of the run before would tell that this one is at its end.
-    rmSync(log, { force: true });
-    const inside = ["env", "-i", ...ENVIRONMENT, "dbus-run-session", "--", "sh", "-c", SYNC];
-    const mounts = 'mount -t proc none "$0/proc" && mount --rbind /dev "$0/dev" && mount --bind "$1" "$0/mnt"';
-    const command = `${mounts} && root=$0 && shift && exec chroot "$root" "$@"`;
-    const namespaces = ["unshare", "--mount", "--pid", "--fork", "--kill-child"];
-    const child = Bun.spawn([...namespaces, "sh", "-c", command, root, home, ...inside], {
-      stdin: "ignore",
-      stderr: "pipe",
-    });
-    const [error] = await Promise.all([child.stderr.text(), child.exited]);
-    if (!existsSync(log)) throw new Error(`Kasts did not start: ${error}`);
-    return readFileSync(log, "utf8");
   }
 
   function withDatabase<T>(use: (db: Database) => T): T {

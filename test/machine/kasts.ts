@@ -71,6 +71,11 @@ function runTests(provider: KastsAccount["provider"]): void {
     const account = { server, user: "ann", secret, provider, device };
     return { id, account, ...(await openKasts(`kasts-${++opened}`, account)) };
   }
+  async function synced(device: string) {
+    const one = await kasts(device);
+    await one.sync();
+    return one;
+  }
   const subscription = (...words: string[]) => run("subscription", ...words);
   async function subscribed(): Promise<string[]> {
     const list = await run("subscription", "list", "ann", "--json");
@@ -125,7 +130,7 @@ function runTests(provider: KastsAccount["provider"]): void {
 
   test("a position reaches the other device, and comes back from it", async () => {
     await subscription("add", "ann", feed("a"));
-    const [desk, laptop] = [await kasts("desk"), await kasts("laptop")];
+    const [desk, laptop] = [await synced("desk"), await synced("laptop")];
     desk.play(feed("a"), "/a#1", 120);
     await desk.sync();
     await laptop.sync();
@@ -139,7 +144,7 @@ function runTests(provider: KastsAccount["provider"]): void {
 
   test("a stale laptop set an episode back: two clicks on the page, and Kasts shows the right position", async () => {
     await subscription("add", "ann", feed("a"));
-    const [desk, laptop] = [await kasts("desk"), await kasts("laptop")];
+    const [desk, laptop] = [await synced("desk"), await synced("laptop")];
     desk.play(feed("a"), "/a#1", 400);
     await desk.sync();
     // Off for days, it does not know; its user touches the episode, which makes the old position the latest.
@@ -158,7 +163,7 @@ function runTests(provider: KastsAccount["provider"]): void {
 
   test("a podcast that moves keeps its position", async () => {
     await subscription("add", "ann", feed("a"));
-    const desk = await kasts("desk");
+    const desk = await synced("desk");
     desk.play(feed("a"), "/a#1", 120);
     await desk.sync();
     await move(feed("a?moved"));
@@ -170,7 +175,7 @@ function runTests(provider: KastsAccount["provider"]): void {
 
   test("a podcast whose URL Kasts writes in another way is one, and its removal removes it", async () => {
     await subscription("add", "ann", ...ODD.map(feed));
-    const [desk, laptop] = [await kasts("desk"), await kasts("laptop")];
+    const [desk, laptop] = [await synced("desk"), await synced("laptop")];
     expect(desk.feeds()).toHaveLength(ODD.length);
     // Its login sends the whole list again, as it shows it.
     desk.signIn(desk.account);
