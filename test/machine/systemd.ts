@@ -220,7 +220,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     const feed = "http://127.0.0.1:8099/feed";
     write("/usr/local/bin/serve-feed", FEED_SERVER);
     done(machine.root("systemd-run", "--unit=feed", "perl", "/usr/local/bin/serve-feed"));
-    write(SETTINGS, "PODKEEP_FEED_LOOKUP=on\nPODKEEP_FEED_LOOKUP_ALLOW=127.0.0.1\n");
+    write(SETTINGS, "PODKEEP_FEED_LOOKUP=on\nPODKEEP_FEED_LOOKUP_ALLOW=127.0.0.1\nPODKEEP_FEED_LOOKUP_POLL=1s\n");
     done(restart());
     await ready();
     podkeep("subscription", "add", "ann", feed);
