@@ -24,6 +24,8 @@ while (my $client = $server->accept) {
   close $client;
 }
 `;
+/** Waits until `look`, which starts programs, finds something. */
+const see = <T>(look: () => T | Promise<T>) => until(look, 200);
 const skip = reasonToSkip("systemd", ["mmdebstrap", "systemd-nspawn", "nsenter", "setpriv"]);
 
 describe.skipIf(skip !== null)("on a machine with systemd", () => {
@@ -64,10 +66,10 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     const asked = ["--silent", "--output", "/dev/null", "--write-out", "%{http_code}"];
     return Number(machine.admin("curl", ...asked, "--header", `Authorization: Bearer ${bearer}`, url).out);
   };
-  const ready = () => until(() => status("/readyz") === 200);
+  const ready = () => see(() => status("/readyz") === 200);
   /** Waits until the service runs as another process than `before`. */
   const restarted = async (before: string) => {
-    await until(() => property("ActiveState") === "active" && property("MainPID") !== before);
+    await see(() => property("ActiveState") === "active" && property("MainPID") !== before);
     await ready();
   };
   /** Settings or limits of the service, until `undo`. */
@@ -134,9 +136,9 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
   test("a server whose port is taken or whose address is not there yet starts once it can", async () => {
     write(SETTINGS, 'PODKEEP_HOST="192.0.2.1"\n');
     expect(restart().code).not.toBe(0);
-    await until(() => Number(property("NRestarts")) > 0);
+    await see(() => Number(property("NRestarts")) > 0);
     machine.root("ip", "address", "add", "192.0.2.1/32", "dev", "lo");
-    await until(() => property("ActiveState") === "active");
+    await see(() => property("ActiveState") === "active");
     write(SETTINGS, "");
     done(restart());
     await ready();
@@ -160,7 +162,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     // One is due at once, because none was made in the minute before this one.
     machine.root("find", `${DATA}/backups`, "-name", "*.db", "-delete");
     done(restart());
-    await until(() => backups().length > 0 && journal().includes("backup made"));
+    await see(() => backups().length > 0 && journal().includes("backup made"));
     expect(before).toBeGreaterThan(0);
     expect(strangers()).toBe("");
     write(SETTINGS, "");
@@ -198,7 +200,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     override(`ReadWritePaths=-${directory}`);
     write(SETTINGS, `PODKEEP_BACKUP_SCHEDULE="* * * * *"\nPODKEEP_BACKUP_DIR=${directory}\n`);
     done(restart());
-    await until(() => journal().includes(`"reason":"${directory}`));
+    await see(() => journal().includes(`"reason":"${directory}`));
     expect(journal()).toMatch(
       /"reason":"\/mnt\/backup\S+ can't be written: (the file system is read-only, or systemd keeps|permission denied)/,
     );
@@ -209,7 +211,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     );
     done(machine.root("install", "-d", "-o", "podkeep", "-m", "700", directory));
     done(restart());
-    await until(() => machine.root("sh", "-c", `ls ${directory}/podkeep-*.db`).code === 0);
+    await see(() => machine.root("sh", "-c", `ls ${directory}/podkeep-*.db`).code === 0);
     override("");
     write(SETTINGS, "");
     done(restart());
@@ -224,7 +226,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     done(restart());
     await ready();
     podkeep("subscription", "add", "ann", feed);
-    await until(() => podkeep("subscription", "list", "ann").includes("A podcast of its own"));
+    await see(() => podkeep("subscription", "list", "ann").includes("A podcast of its own"));
     writeAntennaPod(
       machine.path("/home/admin/AntennaPod.db"),
       [{ id: 1, url: "https://a.example/rss", title: "Moved" }],
@@ -267,7 +269,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     write(SETTINGS, "PODKEEP_DATA_DIR=/srv/data\n");
     done(machine.root("install", "-d", "-o", "podkeep", "-m", "700", "/srv/data"));
     expect(restart().code).not.toBe(0);
-    await until(() => property("SubState") === "auto-restart");
+    await see(() => property("SubState") === "auto-restart");
     expect(found()).toEqual([
       ["problem", "it fails, and is started again and again (exit code 1)"],
       ["problem", "systemd keeps it from writing its data to /srv/data"],
@@ -285,7 +287,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     systemctl("enable", "podkeep");
     write(SETTINGS, "PODKEEP_BACKUP_DIR=/srv/backup\nPODKEEP_PORT=x\n");
     expect(restart().code).not.toBe(0);
-    await until(() => property("ActiveState") === "failed");
+    await see(() => property("ActiveState") === "failed");
     write(SETTINGS, "PODKEEP_BACKUP_DIR=/srv/backup\n");
     expect(found()).toEqual([
       ["problem", "it failed (exit code 3)"],
@@ -309,7 +311,7 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     const id = done(machine.admin("id", "-u")).trim();
     done(machine.root("loginctl", "enable-linger", "admin"));
     const socket = `/run/user/${id}/systemd/private`;
-    await until(() => machine.root("test", "-S", socket).code === 0);
+    await see(() => machine.root("test", "-S", socket).code === 0);
     const podkeepAsUser = (...words: string[]) =>
       machine.admin(`XDG_RUNTIME_DIR=/run/user/${id}`, "podkeep", "service", ...words, "--user");
     const { code, out, err } = podkeepAsUser("install", "--port", "8043");

@@ -6,9 +6,9 @@ export const PATIENCE = 900_000;
 /** Milliseconds of one wait within a test, which then fails with what it waited for. */
 export const WAIT = PATIENCE / 3;
 
-/** Waits until `look` finds something, and returns that. @throws Error after WAIT */
-export async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
-  for (const end = Date.now() + WAIT; ; await Bun.sleep(10)) {
+/** Waits until `look` finds something, and returns that. @param pause in milliseconds @throws Error after WAIT */
+export async function until<T>(look: () => T | Promise<T>, pause = 10): Promise<NonNullable<T>> {
+  for (const end = Date.now() + WAIT; ; await Bun.sleep(pause)) {
     const found = await look();
     if (found) return found;
     if (Date.now() > end) throw new Error(`Waited ${WAIT / 1000} s for ${look}`);
