@@ -52,8 +52,9 @@ function decompress(response: IncomingMessage): Readable {
     stream.on("error", () => {});
     return response.pipe(stream);
   }
-  if (coding !== "identity" && coding !== "") throw new FetchError(`the encoding ${coding.slice(0, 20)} is unknown`);
-  return response;
+  if (coding === "identity" || coding === "") return response;
+  response.destroy();
+  throw new FetchError(`the encoding ${coding.slice(0, 20)} is unknown`);
 }
 
 function decoderFor(start: Uint8Array, type = ""): TextDecoder {

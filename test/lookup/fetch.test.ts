@@ -417,6 +417,7 @@ describe("fails with a reason:", () => {
       "a redirect to an invalid URL",
       "",
     ],
+    ["an unknown compression without end", "200 OK\r\nContent-Encoding: zipzap", "the encoding zipzap is unknown", "?"],
     ["spaces without end", "200 OK\r\n", "the feed is too large", " ".repeat(200_000)],
     [
       "compressed spaces without end",
