@@ -1,4 +1,5 @@
 // Fetching the head of a feed from the public Internet, and from nowhere else.
+import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { type FeedHead, FeedHeadError, FeedHeadReader, HTML_PAGE } from "../domain/feed-head.ts";
 import type { ItemFinder } from "../domain/feed-items.ts";
@@ -132,13 +133,19 @@ async function openRoute(
         readRetryAfter(response.headers["retry-after"], Date.now()),
       );
     }
-    route.url = redirectTarget(target, route.url);
+    route.url = redirectTarget(asWritten(target), route.url);
     if (route.url.origin !== origin) route.left ??= performance.now();
     // Moved as far as every redirect was permanent.
     permanent &&= PERMANENT.includes(status);
     if (permanent) moved_to = route.url.href;
   }
   throw new FetchError("too many redirects");
+}
+
+/** A header in UTF-8, of which the runtime makes a letter of each byte. */
+function asWritten(header: string): string {
+  const bytes = Buffer.from(header, "latin1");
+  return isUtf8(bytes) ? bytes.toString() : header;
 }
 
 /** Headers that can't be sent back are of no use. */

@@ -253,6 +253,27 @@ describe("redirects", () => {
     expect(await fetchFeed()).toMatchObject({ kind: "read", moved_to: null });
   });
 
+  test.each([
+    ["as UTF-8", "utf8", "/p%C3%B8d"],
+    ["in another encoding, whose letters then are as browsers read them", "latin1", "/p%C3%B8d"],
+  ] as const)("to letters %s are followed, and are a move there", async (_, encoding, path) => {
+    const asked: string[] = [];
+    using other = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: {
+        data(socket, bytes) {
+          asked.push(bytes.toString("latin1").split(" ")[1] ?? "");
+          const head = asked.length === 1 ? "301 Moved\r\nLocation: /p\u00f8d\r\nContent-Length: 0" : "200 OK";
+          socket.end(Buffer.from(`HTTP/1.1 ${head}\r\n\r\n${asked.length === 1 ? "" : RSS}`, encoding));
+        },
+      },
+    });
+    const url = `http://feeds.test:${other.port}`;
+    expect(await fetchFeedHead(`${url}/`, options())).toMatchObject({ kind: "read", moved_to: url + path });
+    expect(asked).toEqual(["/", path]);
+  });
+
   test("without an end are refused", async () => {
     respond = () => new Response(null, { status: 301, headers: { Location: "/again" } });
     expect(await fetchFeed()).toMatchObject({ kind: "failed", reason: "too many redirects" });
