@@ -59,6 +59,10 @@ export class FeedHeadReader {
   constructor(private readonly items: Items = NO_ITEMS) {
     this.#parser = new Parser(
       {
+        // A page may leave out its first tags.
+        onprocessinginstruction: (_, text) => {
+          if (!this.#isFeed && /^!doctype\s+html\b/i.test(text)) throw new FeedHeadError(HTML_PAGE);
+        },
         onopentag: (name, attributes) => this.#open(name, attributes),
         ontext: (text) => {
           if ((this.#field ?? this.#itemField) && this.#text.length < LONGEST_TEXT) this.#text += text;

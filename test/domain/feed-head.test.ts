@@ -119,6 +119,11 @@ describe("is refused with a reason:", () => {
   for (const [name, text, reason] of [
     ["an HTML page", "<!DOCTYPE html><html><head><title>Sign in</title></head></html>", "it is an HTML page"],
     ["an HTML page in capitals", "<HTML><TITLE>x</TITLE></HTML>", "it is an HTML page"],
+    [
+      "an HTML page without its first tags",
+      "<!doctype html><meta charset=utf-8><title>x</title>",
+      "it is an HTML page",
+    ],
     ["JSON", '{"error":"not found"}', "it is not a feed"],
     ["nothing", "", "it is not a feed"],
     ["another XML", "<opml><head><title>x</title></head></opml>", "it is not a feed"],

@@ -13,6 +13,7 @@ const PAGES: Record<string, string> = {
   "/rss": RSS,
   "/show": page(`<script>if (1 < 2) "<body>"</script>${link('type="application/rss+xml" href="/rss?a=1&amp;b=2"')}`),
   "/atom": page(`<LINK REL=Alternate TYPE="application/atom+xml" HREF=feed.atom>`),
+  "/short": `<!doctype html><meta charset=utf-8><title>Show</title>${link('type="application/rss+xml" href="/rss"')}<p>`,
   "/two": page(
     link('type="application/rss+xml" href="https://1.test/"') + link('type="application/rss+xml" href="/2"'),
   ),
@@ -51,6 +52,7 @@ test("a feed is taken as it is, also if it can't be read now", async () => {
 test("a web page leads to the first feed that its head names", async () => {
   expect(await find(at("/show"))).toBe(at("/rss?a=1&b=2"));
   expect(await find(at("/atom"))).toBe(at("/feed.atom"));
+  expect(await find(at("/short"))).toBe(at("/rss"));
   expect(await find(at("/two"))).toBe("https://1.test/");
 });
 
