@@ -54,6 +54,8 @@ export class FeedHeadReader {
   #item: Item | null = null;
   #itemField: ItemField | null = null;
   #text = "";
+  /** How deep the element is whose text is read: it can have others in it. */
+  #depth = 0;
   #isFeed = false;
 
   constructor(private readonly items: Items = NO_ITEMS) {
@@ -108,7 +110,7 @@ export class FeedHeadReader {
     const field = this.#isChannel() && !this.hasHead ? fieldOf(local) : null;
     if (field && this.head[field] === null) {
       this.#field = field;
-      this.#text = "";
+      this.#beginText();
     }
   }
 
@@ -116,16 +118,23 @@ export class FeedHeadReader {
     const field = itemFieldOf(name);
     if (field && this.#item?.[field] === undefined) {
       this.#itemField = field;
-      this.#text = "";
+      this.#beginText();
     }
     const isFile = name === "enclosure" || (name === "link" && attributes["rel"] === "enclosure");
     const url = isFile ? (attributes["url"] ?? attributes["href"]) : undefined;
     if (this.#item && url !== undefined) this.#item.url ??= url;
   }
 
-  #closeInItem(item: Item, name: string): void {
-    if (this.#itemField) item[this.#itemField] = this.#text;
-    this.#itemField = null;
+  #beginText(): void {
+    this.#text = "";
+    this.#depth = this.#path.length;
+  }
+
+  #closeInItem(item: Item, name: string, endsText: boolean): void {
+    if (this.#itemField && endsText) {
+      item[this.#itemField] = this.#text;
+      this.#itemField = null;
+    }
     if (!/^(item|entry)$/.test(name)) return;
     this.#item = null;
     this.items.add(item);
@@ -151,11 +160,12 @@ export class FeedHeadReader {
   }
 
   #close(): void {
+    const endsText = this.#path.length === this.#depth;
     const name = this.#path.pop() ?? "";
     if (this.done) return;
-    if (this.#item) this.#closeInItem(this.#item, name);
+    if (this.#item) this.#closeInItem(this.#item, name, endsText);
     const field = this.#field;
-    if (!field) return;
+    if (!field || !endsText) return;
     this.#field = null;
     const text = this.#text.trim().replace(/\s+/g, " ");
     if (field === "guid") this.head.guid = readGuid(text);

@@ -111,6 +111,11 @@ test("a guid that is not a UUID is ignored, and so are the nil and max UUID", ()
   }
 });
 
+test("a title of Atom with marked-up words is read whole", () => {
+  const title = `<title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">The <b>Big</b> Show</div></title>`;
+  expect(read(`<feed>${title}<entry/></feed>`).title).toBe("The Big Show");
+});
+
 test("a title after the episodes is found", () => {
   expect(read(`<rss><channel><item><title>E</title></item><title>Late</title></channel></rss>`).title).toBe("Late");
 });

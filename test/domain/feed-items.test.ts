@@ -51,6 +51,12 @@ test("an Atom feed has them too", () => {
   }
 });
 
+test("a title with marked-up words is read whole", () => {
+  const title = "<title type='xhtml'><div>One <i>more</i> time</div></title>";
+  const feed = `<feed><title>A Show</title><entry><id>2</id>${title}<link rel="enclosure" href="https://a.example/2"/></entry></feed>`;
+  expect(find(feed, [wanted("2")]).found).toMatchObject([{ title: "One more time" }]);
+});
+
 test("reading ends when all wanted episodes are found, and at the first episode if none is wanted", () => {
   const feed = rss(Array.from({ length: 100 }, (_, index) => item(`${index}`)).join(""));
   expect(find(feed, [wanted("3"), wanted("0")]).used).toBeLessThan(feed.indexOf("Episode 5"));
