@@ -11,17 +11,20 @@ export class PageLinkReader {
   done = false;
   readonly #parser: Parser;
 
-  /** @param url of the page, to which its links are relative */
+  /** @param url of the page, to which its links are relative unless its head has another one for them */
   constructor(url: string) {
+    let base: string | null = null;
     this.#parser = new Parser({
       onopentag: (name, { rel = "", type = "", href }) => {
         if (name === "body") this.done = true;
+        // The first one counts, also if it is no URL.
+        if (name === "base" && href !== undefined) base ??= parseUrl(href, url)?.href ?? url;
         const isFeed =
           !this.done &&
           name === "link" &&
           rel.toLowerCase().split(/\s+/).includes("alternate") &&
           FEED_TYPES.includes(type.trim().toLowerCase());
-        const feed = isFeed && href ? parseUrl(href, url) : null;
+        const feed = isFeed && href ? parseUrl(href, base ?? url) : null;
         if (!feed || !/^https?:$/.test(feed.protocol)) return;
         this.feed = feed.href;
         this.done = true;

@@ -19,6 +19,8 @@ const PAGES: Record<string, string> = {
   ),
   "/none": page(link('type="text/html" hreflang="de" href="/de"'), link('type="application/rss+xml" href="/body"')),
   "/shows/show": page(link('type="application/rss+xml" href="feed"')),
+  "/shows/based": page(`<base href="/"><base href="/later/">${link('type="application/rss+xml" href="rss"')}`),
+  "/shows/odd": page(`<base href="http://["><base target="_top">${link('type="application/rss+xml" href="rss"')}`),
   "/large": page(`<!--${"-".repeat(20_000_000)}-->${link('type="application/rss+xml" href="/rss"')}`),
   "/script": page(link('type="application/rss+xml" href="javascript:alert(1)"')),
 };
@@ -54,6 +56,11 @@ test("a web page leads to the first feed that its head names", async () => {
   expect(await find(at("/atom"))).toBe(at("/feed.atom"));
   expect(await find(at("/short"))).toBe(at("/rss"));
   expect(await find(at("/two"))).toBe("https://1.test/");
+});
+
+test("a web page leads to the feed beside the address that its head has for its links", async () => {
+  expect(await find(at("/shows/based"))).toBe(at("/rss"));
+  expect(await find(at("/shows/odd"))).toBe(at("/shows/rss"));
 });
 
 test("a web page that names no feed leads to none", async () => {
