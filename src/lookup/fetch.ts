@@ -23,7 +23,7 @@ export interface FetchOptions extends RequestOptions {
 
 export type FetchResult = FetchRead | FetchUnchanged | FetchFailed;
 
-interface FetchRead {
+export interface FetchRead {
   kind: "read";
   head: FeedHead;
   /** Validators of the response; null if it has none that can be sent back. */

@@ -20,7 +20,7 @@ import type { ChangeContext } from "../services/subscriptions/working-set.ts";
 import { deleteWalks, forgetFeed, lockFollowers, postponeLookup, saveLookup } from "../store/feed-lookups.ts";
 import { filterInTurns } from "../turns.ts";
 import { findUnsought, saveFoundEpisodes } from "./episodes.ts";
-import type { FetchFailed, FetchResult } from "./fetch.ts";
+import type { FetchFailed, FetchRead, FetchResult } from "./fetch.ts";
 import { giveFinding, hasSubscribers, walkFollowers, walkSubscribers } from "./subscribers.ts";
 
 /** Fetches a feed's head, and the episodes that are looked for. */
@@ -68,12 +68,13 @@ export async function lookUp(context: LookupContext, row: FeedLookupTable): Prom
   // A move can be confirmed by a whole response only, and episodes are in no other.
   const result = await context.fetch(row.feed_url, row.moved_to === null && !items ? row : NO_VALIDATORS, items);
   if (signal.aborted) return null;
+  const hasEpisodes = items !== undefined && result.kind === "read" && !isForeign(row, result);
   const next =
     result.kind === "failed"
       ? noteFailure(context, row, result)
-      : await noteResponse(context, row, result, items !== undefined);
+      : await noteResponse(context, row, result, hasEpisodes);
   if (signal.aborted) return null;
-  if (items && result.kind === "read") {
+  if (hasEpisodes) {
     // What a broken response did not have is looked for again.
     const sought = result.cut_off ? await filterInTurns(unsought, (one) => items.find(one) !== null) : unsought;
     await saveFoundEpisodes(context, sought, items);
@@ -120,7 +121,7 @@ type Fetched = Exclude<FetchResult, FetchFailed>;
 
 /**
  * Gives what was read to all subscribers.
- * @param isHeard whether somebody listened to episodes that were new
+ * @param isHeard whether it was read for episodes that somebody listened to
  * @returns the row to save
  */
 async function noteResponse(
@@ -158,7 +159,7 @@ interface Words {
   new_feed_url: string | null;
   /** The head that was read; null if it is unchanged. */
   head: FeedHead | null;
-  /** Whether a permanent redirect leads to another podcast, whose words these are not. */
+  /** Whether what was read is another podcast's, whose words these are not. */
   foreign: boolean;
 }
 
@@ -168,7 +169,7 @@ function readWords(row: FeedLookupTable, fetched: Fetched): Words {
     return { title: row.title, guid: row.guid, redirected_to, new_feed_url: null, head: null, foreign: false };
   }
   const { head } = fetched;
-  const foreign = redirected_to !== null && isOther(row.guid, head.guid);
+  const foreign = isForeign(row, fetched);
   const title = readFeedTitle(head.title, row.feed_url);
   return {
     title: foreign ? row.title : (title ?? row.title),
@@ -179,6 +180,10 @@ function readWords(row: FeedLookupTable, fetched: Fetched): Words {
     foreign,
   };
 }
+
+/** Whether a permanent redirect leads to another podcast. */
+const isForeign = ({ guid }: FeedLookupTable, { moved_to, head }: FetchRead) =>
+  moved_to !== null && isOther(guid, head.guid);
 
 const isOther = (guid: string | null, found: string | null) => guid !== null && found !== null && guid !== found;
 

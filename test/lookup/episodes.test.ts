@@ -9,7 +9,7 @@ import { listPlays, streamWritten } from "../../src/services/listening/play-list
 import type { TestUser } from "../support/app.ts";
 import { basicAuth } from "../support/basic-auth.ts";
 import { playOf } from "../support/play.ts";
-import { DAY, type Feeds, openFeeds, WEEK } from "./feeds.ts";
+import { DAY, type Feeds, GUID, guidTag, OTHER, openFeeds, WEEK } from "./feeds.ts";
 
 const MINUTE = 60_000;
 
@@ -127,6 +127,21 @@ test("what a feed no longer has keeps its name, and is not looked for again", as
   await feeds.after(2 * DAY);
   expect(await namesOf()).toEqual(["gone"]);
   expect(feeds.fetched.map(({ headers }) => headers.has("If-None-Match"))).toEqual([false, true]);
+});
+
+test("a feed that redirects to another podcast for a while gives none of its titles, and its own after that", async () => {
+  const withGuid = (guid: string, ...items: string[]) => feed(guidTag(guid) + items.join(""));
+  feeds.serve("a", withGuid(GUID));
+  feeds.serve("b", withGuid(OTHER, item("1").replace("Episode", "Other")));
+  await feeds.add("a");
+  await feeds.after(MINUTE);
+  await listen("a", ["1", "2"]);
+  feeds.serve("a", () => new Response(null, { status: 301, headers: { Location: feeds.url("b") } }));
+  await feeds.after(WEEK);
+  expect(await namesOf()).toEqual(["1", "2"]);
+  feeds.serve("a", withGuid(GUID, item("1"), item("2")));
+  await feeds.after(WEEK);
+  expect(await namesOf()).toEqual(["Episode 1", "Episode 2"]);
 });
 
 test("a response that breaks off has given what it had, and the rest is looked for again", async () => {
