@@ -59,6 +59,8 @@ const TEMPORARY = [302, 303, 307];
 /** A busy server's. */
 const BUSY = [429, 503];
 
+/** Codes of errors in gzip and in Brotli. */
+const DAMAGED = /^(Z_|ERR__ERROR_)/;
 const REASONS: Record<string, string> = {
   ...TLS_REASONS,
   ECONNREFUSED: "the connection was refused",
@@ -166,7 +168,7 @@ function describeFailure(error: unknown, { origin }: URL, signal: AbortSignal): 
   if (signal.aborted) return failed(LATE, { origin });
   if (error instanceof FeedHeadError) return failed(error.message, error.message === HTML_PAGE ? { isPage: true } : {});
   const code = codeOf(error);
-  if (code.startsWith("Z_")) return failed("the compressed response is damaged");
+  if (DAMAGED.test(code)) return failed("the compressed response is damaged");
   return failed(REASONS[code] ?? `the connection failed${code && ` (${code})`}`, { origin });
 }
 

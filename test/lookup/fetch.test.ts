@@ -381,6 +381,11 @@ describe("fails with a reason:", () => {
       () => new Response("no gzip", { headers: { "Content-Encoding": "gzip" } }),
       { reason: "the compressed response is damaged", origin: null },
     ],
+    [
+      "a damaged compression by Brotli",
+      () => new Response("no brotli", { headers: { "Content-Encoding": "br" } }),
+      { reason: "the compressed response is damaged", origin: null },
+    ],
     ["an HTML page", () => new Response("<!doctype html><html></html>"), { reason: "it is an HTML page" }],
     [
       "an unknown encoding",
