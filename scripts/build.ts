@@ -1,4 +1,5 @@
 // Builds the executable: `npm run build`, or `npm run build -- --target bun-linux-arm64` for another platform.
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { BunPlugin } from "bun";
 
@@ -33,8 +34,8 @@ const englishOnly: BunPlugin = {
 
 const { outputs } = await Bun.build({
   // The program and its checkpoint thread, which must be in the same directory.
-  entrypoints: ["../cli/executable.ts", "../src/db/sqlite/checkpoint-thread.ts"].map(
-    (file) => new URL(file, import.meta.url).pathname,
+  entrypoints: ["../cli/executable.ts", "../src/db/sqlite/checkpoint-thread.ts"].map((file) =>
+    join(import.meta.dir, file),
   ),
   naming: { entry: "[name].[ext]" },
   minify: true,

@@ -1,4 +1,5 @@
 // Tables in the documents: settings, from src/config/setting-list.ts, and the checks of `podkeep conformance`.
+import { join } from "node:path";
 import {
   defaultOf,
   descriptionOf,
@@ -51,7 +52,7 @@ export function withChecks(document: string): string {
   return document.replace(CHECK_TABLE, (_, start: string, end: string) => start + table.join("\n") + end);
 }
 
-export const pathOf = (document: string) => new URL(`../${document}`, import.meta.url).pathname;
+export const pathOf = (document: string) => join(import.meta.dir, "..", document);
 
 if (import.meta.main) {
   for (const [document, names] of Object.entries(TABLES)) {

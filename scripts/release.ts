@@ -14,7 +14,7 @@ const PLATFORMS: Record<string, string> = {
   "darwin-arm64": "bun-darwin-arm64",
 };
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = join(import.meta.dir, "..");
 const FOLDER = join(ROOT, "dist/release");
 
 const SBOM = "podkeep.cdx.json";

@@ -1,7 +1,8 @@
 // The software bill of materials of the executables (CycloneDX).
+import { join } from "node:path";
 import { z } from "zod";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = join(import.meta.dir, "..");
 const Component = z.looseObject({
   "bom-ref": z.string(),
   name: z.string(),

@@ -9,8 +9,8 @@ setDefaultTimeout(PATIENCE);
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 
-test("the executable builds from the files that .dockerignore includes, without git", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "podkeep-image-"));
+test("the executable builds from the files that .dockerignore includes, without git, in any folder", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "podkeep ä%20-"));
   const included = readFileSync(join(ROOT, ".dockerignore"), "utf8").match(/(?<=^!).+/gm) ?? [];
   Bun.spawnSync(["sh", "-c", `tar c ${included.join(" ")} | tar x -C "$0"`, folder], { cwd: ROOT });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
