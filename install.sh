@@ -66,7 +66,10 @@ main() {
   mkdir -p "$bin" 2>/dev/null || true
   [ -w "$bin" ] || fail "can't write to $bin: run this with sudo, or set PODKEEP_BIN to a directory of yours"
 
-  bin=$(cd "$bin" && pwd)
+  # With CDPATH, cd would print or find another directory.
+  bin=$(CDPATH='' cd -- "$bin" && pwd)
+  # mv would put the program into it.
+  [ ! -d "$bin/podkeep" ] || fail "$bin/podkeep is a directory: set PODKEEP_BIN to another directory"
 
   # Left by an installation that was killed.
   rm -rf "$bin"/.podkeep.??????

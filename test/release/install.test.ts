@@ -131,6 +131,24 @@ test("from a pipe it installs nothing from the current directory, where anybody 
   expect(existsSync(join(bin, "podkeep"))).toBe(false);
 });
 
+test("into a relative directory it installs from any shell, also one with CDPATH", () => {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64", "1.0.0");
+  mkdirSync(bin);
+  const env = { ...environment(), PODKEEP_BIN: "bin", CDPATH: folder };
+  const { stdout } = Bun.spawnSync(["sh", SCRIPT], { env, cwd: folder });
+  expect(String(stdout)).toContain(`podkeep 1.0.0 is installed as ${bin}/podkeep`);
+});
+
+test("beside a directory named podkeep, such as a clone, it says that it can't install, and leaves it", () => {
+  machine("Linux", "x86_64");
+  publish("podkeep-linux-x64");
+  const clone = join(bin, "podkeep");
+  mkdirSync(clone, { recursive: true });
+  expect(install()).toEqual({ exitCode: 1, said: expect.stringContaining(`${clone} is a directory`) });
+  expect([readdirSync(bin), readdirSync(clone)]).toEqual([["podkeep"], []]);
+});
+
 test("a damaged download is refused, and the installed version stays", () => {
   machine("Linux", "x86_64");
   publish("podkeep-linux-x64", "1.0.0");
