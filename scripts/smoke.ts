@@ -11,7 +11,9 @@ const GUID = "9b024349-ccf0-5f69-a609-6b82873eab3c";
 
 const command = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "podkeep-smoke-"));
-const env = { ...process.env, PODKEEP_DATA_DIR: folder, PODKEEP_PORT: "0" };
+// Without the caller's settings, which can name a database that is in use.
+const others = Object.entries(process.env).filter(([name]) => !name.startsWith("PODKEEP_"));
+const env = { ...Object.fromEntries(others), PODKEEP_DATA_DIR: folder, PODKEEP_PORT: "0" };
 
 async function podkeep(...words: string[]): Promise<unknown> {
   const child = Bun.spawn([...command, ...words, "--json"], { env, stdout: "pipe", stderr: "inherit" });
