@@ -19,9 +19,10 @@ case $arch in
     ;;
 esac
 echo 'Installing the dependencies into node_modules, once ...' >&2
-# The quickest way into nothing; it would delete what is there.
+# The quickest way into nothing. It deletes what an interrupted installation left, which npm would take for whole.
 how=ci
-[ -e node_modules ] && how='install --no-save'
+[ -e node_modules/.ready-to-run ] && how='install --no-save'
+rm -f node_modules/.ready node_modules/.ready-to-run
 npm $how $with --no-audit --no-fund --loglevel=error | sed '/^>/d; /^$/d' >&2
 is_ready && exit
 if [ "$(npm config get ignore-scripts)" = true ]; then

@@ -49,6 +49,14 @@ test("if npm runs no install scripts, it says how Bun gets its own", () => {
   rmSync(join(clone, "node_modules"), { recursive: true });
 });
 
+test("after an installation that was killed, the next command installs again", () => {
+  // As npm leaves it before it runs the packages' scripts.
+  must(["env", "-C", clone, "npm", "ci", "--omit=dev", "--ignore-scripts", "--prefer-offline"]);
+  rmSync(join(clone, "node_modules/.package-lock.json"));
+  expect(npm("run", "-s", "podkeep", "--", "--version").out).toContain(VERSION);
+  rmSync(join(clone, "node_modules"), { recursive: true });
+});
+
 test("with NODE_ENV=production the first command says that it installs, and runs", () => {
   const first = npm("run", "-s", "podkeep", "--", "--version");
   expect(first).toMatchObject({ code: 0, out: expect.stringContaining(VERSION) });
