@@ -18,6 +18,8 @@ const CORES = availableParallelism();
 interface Engine {
   title: string;
   files: string;
+  /** Whether its tests use other programs: browsers, apps, proxies, a systemd. */
+  usesPrograms: boolean;
   timings: string;
   /** More in all than there are cores: a third of a test is waiting. */
   workers: number;
@@ -28,6 +30,7 @@ const ENGINES: Engine[] = [
   {
     title: "SQLite",
     files: "test/**/*.test.ts",
+    usesPrograms: true,
     timings: "test/timings/sqlite.json",
     workers: CORES + 2,
     env: {},
@@ -36,6 +39,7 @@ const ENGINES: Engine[] = [
     title: "PostgreSQL",
     // What PostgreSQL could answer in another way.
     files: "test/{http,services,model,apps}/**/*.test.ts",
+    usesPrograms: false,
     timings: "test/timings/postgres.json",
     // They have a fifth of the time; one worker would end long after the others.
     workers: Math.ceil(CORES / 2) + 1,
@@ -119,9 +123,16 @@ async function pass(output: ReadableStream<Uint8Array>): Promise<string> {
   return text;
 }
 
+/** Waits until the process that installs programs has ended, if there is one. */
+async function waitForPrograms(): Promise<void> {
+  const installing = process.env["PODKEEP_TEST_INSTALLING"];
+  if (installing) await Bun.spawn(["tail", `--pid=${installing}`, "-f", "/dev/null"]).exited;
+}
+
 /** @returns what failed */
 async function run(engine: Engine): Promise<string[]> {
-  const { title, files, timings, workers, env } = engine;
+  const { title, files, usesPrograms, timings, workers, env } = engine;
+  if (usesPrograms) await waitForPrograms();
   const times = RECORDS ? [`--timings=${timings}`, "--update-timings"] : [`--timings=${await writeTimings(engine)}`];
   // One registry of modules for all files of a worker: loading them takes seconds. No worker tells its children to end.
   const kind = ["--no-isolate", `--parallel=${RECORDS ? 1 : workers}`, "--no-orphans"];
