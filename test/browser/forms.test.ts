@@ -72,19 +72,25 @@ describe.skipIf(!HAS_CHROMIUM)("forms of the page", () => {
     expect(await shown.count()).toBeGreaterThanOrEqual(titles.length);
   });
 
-  test("the filter finds a word that a title breaks with characters of no width, and no letter of a tile", async () => {
+  test("the filter finds a word that a title breaks with characters of no width or writes in another case, and no letter of a tile", async () => {
     const page = await signIn();
-    const titles = ["Pod\u00adcast\u200bmagic", "BC today"];
+    const titles = ["Pod\u00adcast\u200bmagic", "BC today", "Işık ve İnsan"];
     const outlines = titles.map((text, n) => `<outline text="${text}" xmlUrl="https://${n}.example/"/>`);
     const buffer = Buffer.from(`<opml><body>${outlines.join("")}</body></opml>`);
     await page.request.post("/podcasts/import", {
       multipart: { file: { name: "list.opml", mimeType: "text/xml", buffer } },
     });
     await page.goto("/podcasts");
-    await page.getByLabel("Search").fill("podcastmagic");
-    await page.getByText("1 of 2").waitFor();
+    for (const [search, n] of [
+      ["podcastmagic", 2],
+      ["ışık insan", 1],
+    ] as const) {
+      await page.getByLabel("Search").fill(search);
+      await page.getByText("1 of 3").waitFor();
+      expect(await page.locator(".links li").nth(n).isVisible()).toBe(true);
+    }
     await page.getByLabel("Search").fill("bbc");
-    await page.getByText("0 of 2").waitFor();
+    await page.getByText("0 of 3").waitFor();
   });
 
   test("what was typed to filter the list filters it after the Back button too", async () => {

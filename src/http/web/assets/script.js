@@ -113,12 +113,13 @@ for (const label of document.querySelectorAll("label[data-local]")) {
   });
 }
 
-/** As the server searches: without soft hyphens and others without width. */
+/** As the server searches: in capitals, without soft hyphens and others without width. */
 const searched = (text) =>
   text
     .normalize()
-    .toLowerCase()
-    .replace(/\p{DI}/gu, "");
+    .replace(/\p{DI}/gu, "")
+    .toUpperCase()
+    .replace(/\u0130|I\u0307/g, "I");
 
 // Filters a whole list while somebody types; without JavaScript the server does.
 for (const field of document.querySelectorAll("input[data-filter]")) {
