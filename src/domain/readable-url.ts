@@ -37,28 +37,29 @@ export function hostOf(feed_url: string): string {
   return url ? withoutWww(url) : feed_url;
 }
 
-/** A part of a path that is no word. */
-const RANDOM = /^(?=.*\d)[\da-z]{20,}(\.\w+)?$/i;
+/** In a part of a path, what is no word: long letters and digits, or a UUID, as in the private feeds of Substack. */
+const RANDOM = /(?<![\da-z])(?=[a-z]*\d)[\da-z]{20}|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/i;
+
+/** What is left of a part of a path that may be a secret: its extension. */
+const maskPart = (part: string) => (RANDOM.test(part) ? `…${/\.\w{1,5}$/.exec(part)?.[0] ?? ""}` : part);
 
 /** A feed URL without what may be a secret: user and password, the query's values, long random parts of the path. */
 export function maskFeedUrl(feed_url: string): string {
   const url = parseUrl(feed_url);
   if (!url) return "(not a URL)";
   const user = url.username || url.password ? "…@" : "";
-  const path = url.pathname.split("/").map((part) => part.replace(RANDOM, "…$1"));
-  const query = [...url.searchParams]
-    .map(([name, value]) => (value ? `${name}=…` : name.replace(RANDOM, "…")))
-    .join("&");
+  const path = url.pathname.split("/").map(maskPart);
+  const query = [...url.searchParams].map(([name, value]) => (value ? `${name}=…` : maskPart(name))).join("&");
   return `${url.protocol}//${user}${readableHost(url)}${path.join("/")}${query && `?${query}`}`;
 }
 
-/** The same of what may be no URL: without what is before an @ or after a question mark. */
+/** The same of what may be no URL: without what is before an @, or after a question mark or a number sign. */
 export const maskText = (text: string): string =>
   text
     .replace(/^([a-z]+:\/\/)?.*@/is, "$1…@")
-    .replace(/\?.+/s, "?…")
+    .replace(/([?#]).+/s, "$1…")
     .split("/")
-    .map((part) => part.replace(RANDOM, "…$1"))
+    .map(maskPart)
     .join("/");
 
 /** Names that many files share. */

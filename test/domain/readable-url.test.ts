@@ -1,6 +1,6 @@
 // What people see of URLs.
 import { expect, test } from "bun:test";
-import { maskFeedUrl, readableEpisode, readableUrl } from "../../src/domain/readable-url.ts";
+import { maskFeedUrl, maskText, readableEpisode, readableUrl } from "../../src/domain/readable-url.ts";
 
 test.each([
   ["https://a.example/shows/12-The-long_way.mp3?token=secret", "12 The long way"],
@@ -38,10 +38,27 @@ test.each([
   ["https://a.example/rss/my-show?auth=s3cret&page=1", "https://a.example/rss/my-show?auth=…&page=…"],
   ["https://a.example/rss?3f9a1c77b2d84e5f9a1c77b2", "https://a.example/rss?…"],
   ["https://a.example/rss/3f9a1c77b2d84e5f9a1c77b2.rss", "https://a.example/rss/….rss"],
+  [
+    "https://api.substack.com/feed/podcast/17/private/0b5e0f5c-1d2e-4f3a-8b9c-0123456789ab.rss",
+    "https://api.substack.com/feed/podcast/17/private/….rss",
+  ],
+  ["https://a.example/rss/eyJ0IjoicCIsInUiOiIyNTQ5OTkifXxiZTE3_-0=.rss", "https://a.example/rss/….rss"],
+  ["https://a.example/rss/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVm", "https://a.example/rss/…"],
+  ["https://a.example/rss?0b5e0f5c-1d2e-4f3a-8b9c-0123456789ab", "https://a.example/rss?…"],
   ["https://feeds.simplecast.com/dLRotFGk", "https://feeds.simplecast.com/dLRotFGk"],
   ["https://a.example/the-very-long-name-of-a-show-2", "https://a.example/the-very-long-name-of-a-show-2"],
   ["https://bücher.example:8443/feed", "https://bücher.example:8443/feed"],
   ["https://xn--80ak6aa92e.com/feed", "https://xn--80ak6aa92e.com/feed"],
 ])("%j is shown as %j, without what may be a secret", (feed_url, shown) => {
   expect(maskFeedUrl(feed_url)).toBe(shown);
+});
+
+test.each([
+  ["ftp://ann:pass@a.example/rss", "ftp://…@a.example/rss"],
+  ["a.example/rss/3f9a1c77b2d84e5f9a1c77b2.rss?key=1", "a.example/rss/…"],
+  ["ftp://a.example/0b5e0f5c-1d2e-4f3a-8b9c-0123456789ab.rss", "ftp://a.example/….rss"],
+  ["ftp://a.example/rss?key=1", "ftp://a.example/rss?…"],
+  ["ftp://a.example/rss#key=1", "ftp://a.example/rss#…"],
+])("%j, which is no feed URL, is shown as %j", (text, shown) => {
+  expect(maskText(text)).toBe(shown);
 });
