@@ -1,5 +1,6 @@
 // The databases of apps: AntennaPod's, as it exports it, and gPodder's.
 import type { ForeignDatabase, ForeignRow, ForeignValue } from "../db/sqlite/foreign.ts";
+import { isWritable } from "../domain/date-time.ts";
 import type { EpisodeAction, Place } from "../domain/episode-actions.ts";
 import { type Moving, nothingFrom } from "../domain/moving-in.ts";
 import { MOST_SECONDS } from "../domain/play-time.ts";
@@ -84,8 +85,8 @@ const numberOf = (value: ForeignValue | undefined) =>
 
 const secondsOf = (value: number) => Math.min(Math.floor(value), MOST_SECONDS);
 
-/** Adds what an episode's row says to the actions with a time, or to those without. */
-function addPlay(moving: Moving, row: ForeignRow, sent_at: number, place: Place): void {
+/** Adds what an episode's row says to the actions with a time, or to those without. @param at Unix milliseconds; 0 without */
+function addPlay(moving: Moving, row: ForeignRow, at: number, place: Place): void {
   const [feed_url, episode_url] = [textOf(row["feed_url"])?.trim(), textOf(row["episode_url"])];
   if (!feed_url || !episode_url) return;
   const action: EpisodeAction = {
@@ -93,11 +94,11 @@ function addPlay(moving: Moving, row: ForeignRow, sent_at: number, place: Place)
     episode_url,
     guid: textOf(row["guid"]),
     kind: "play",
-    sent_at,
+    sent_at: isWritable(at) ? at : 0,
     ...place,
     device: null,
   };
-  (sent_at > 0 ? moving.actions : moving.untimed).push(action);
+  (action.sent_at > 0 ? moving.actions : moving.untimed).push(action);
 }
 
 /** A finished episode; without a length only a mark. @param heard seconds that were listened to */

@@ -62,6 +62,19 @@ test("of AntennaPod's episodes, times are the later of two, and stretches are as
   ]);
 });
 
+test("a time that no app can write costs its episode the time, and the others nothing", async () => {
+  const place = { feed: 1, guid: null, read: 0, position: 60_000, duration: 600_000 };
+  // A clock that was set to microseconds.
+  const times = [1_000_000, 1_767_225_600_000_000, Number.MAX_SAFE_INTEGER];
+  const episodes = times.map((played_at, n) => ({ ...place, played_at, url: `https://a.example/${n}` }));
+  const { feeds, actions, untimed } = await readMovingFile(new Blob([await make("times.db", [FEED], episodes)]), {
+    most: MOST,
+  });
+  expect(feeds).toMatchObject([{ feed_url: FEED.url }]);
+  expect(actions).toMatchObject([{ episode_url: "https://a.example/0", position: 60 }]);
+  expect(untimed).toMatchObject([{ episode_url: "https://a.example/1" }, { episode_url: "https://a.example/2" }]);
+});
+
 test("gPodder's database of a version without the time of the last playback is read, and what is new is not marked", async () => {
   const read = async (name: string, extra: string, ...episodes: string[]) => {
     const database = new Database(join(folder, name));
