@@ -16,6 +16,6 @@ export function parseClock(text: string): number | null {
     /^(?:(?:(\d{1,4}):(?=\d\d:))?(\d{1,4}):(?=\d\d$))?(\d{1,7})$/.exec(text) ?? [];
   if (seconds === undefined) return null;
   const isClock = text.includes(":");
-  if (isClock && (Number(seconds) > 59 || (hours !== "0" && Number(minutes) > 59))) return null;
+  if (isClock && (Number(seconds) > 59 || (Number(hours) > 0 && Number(minutes) > 59))) return null;
   return Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
 }

@@ -9,6 +9,9 @@ test.each([
   ["90:00", 5400],
   ["1:02:03", 3723],
   ["0:05", 5],
+  ["0:75:30", 4530],
+  // As feeds write the length of an episode.
+  ["00:75:30", 4530],
 ])("the position %s is %d seconds", (text, seconds) => {
   expect(parseClock(text)).toBe(seconds);
 });
