@@ -75,9 +75,12 @@ export function takeFeedUrl(text: string): string {
 /** A host with a dot or a port, and without a user: that mailto:ann@a.example has a user is not what it means. */
 const BARE_HOST = /^(?=[^/?#]*(?:\.|:\d))[^\s/?#@:]+(?::\d+)?(?:[/?#]|$)/;
 
-/** The same from a field that takes URLs without https://, as browsers show them. */
+/** Around a text, what shows nothing. */
+const UNSEEN = /^[\s\p{DI}]+|(?<![\s\p{DI}])[\s\p{DI}]+$/gu;
+
+/** The same from a field that takes URLs without https://, as browsers show them, and with what shows nothing around them. */
 export function takeTypedUrl(text: string): string {
-  const url = takeFeedUrl(text);
+  const url = takeFeedUrl(text.replace(UNSEEN, ""));
   return BARE_HOST.test(url) ? `https://${url}` : url;
 }
 

@@ -1,7 +1,7 @@
 // Feed URLs: which are the same feed, and the guid computed from one.
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
-import { isSafeAddress, readFeedHash, readFeedUrl, takeFeedUrl } from "../../src/domain/feed-url.ts";
+import { isSafeAddress, readFeedHash, readFeedUrl, takeFeedUrl, takeTypedUrl } from "../../src/domain/feed-url.ts";
 import { validFeed } from "../support/feed-url.ts";
 import { PATIENCE } from "../support/patience.ts";
 
@@ -113,6 +113,16 @@ test.each([
   expect(takeFeedUrl(text)).toBe(feed_url);
   expect(validFeed(feed_url).feed_url).toBe(feed_url);
 });
+
+// Messengers, word processors and Windows put these around what is copied.
+test.each(["\u200b", "\u2060 ", "\ufeff", "\u200e", "\u202a\u202c"])(
+  "what shows nothing is no part of a URL that is pasted, so that no feed looks like another: %j",
+  (unseen) => {
+    expect(takeTypedUrl(`${unseen}https://a.example/feed${unseen}`)).toBe("https://a.example/feed");
+    expect(takeTypedUrl(`${unseen}a.example${unseen}`)).toBe("https://a.example");
+    expect(takeTypedUrl(`https://a.example/${unseen.trim()}feed`)).toBe(`https://a.example/${unseen.trim()}feed`);
+  },
+);
 
 test("each feed URL comes back as it is from lists, which lose white space at its end: with that it is refused", () => {
   for (let code = 0; code < 0x10000; code++) {
