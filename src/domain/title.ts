@@ -6,6 +6,8 @@ import { parseUrl } from "./url.ts";
 
 /** In characters. */
 const LONGEST_TITLE = 500;
+/** AntennaPod's title of a podcast that it has from a sync and could not read yet (SyncService). */
+const UNKNOWN = "Unknown podcast";
 
 /**
  * Makes a title safe to store and to show: one line, without control characters, at most 500 characters.
@@ -16,7 +18,7 @@ export function readTitle(text: string | null, feed_url: string): string | null 
   const shown = withoutBidiControls((text ?? "").toWellFormed()).replace(/(?!\s)\p{Cc}/gu, "");
   // The form that keyboards write, for searches. Spaces come last: those around what was removed are one.
   const plain = inNormalForm(shown).replace(/\s+/g, " ").trim();
-  if (!isSeen(plain) || plain === feed_url || plain === parseUrl(feed_url)?.hostname) return null;
+  if (!isSeen(plain) || [feed_url, parseUrl(feed_url)?.hostname, UNKNOWN].includes(plain)) return null;
   return [...plain].slice(0, LONGEST_TITLE).join("").trimEnd() || null;
 }
 
