@@ -64,6 +64,6 @@ export interface HttpEnv {
     /** What the response's body is known to be: short, or written while it is read. */
     body: "short" | "stream" | undefined;
     /** What the response's ETag says: the user's clock, and what else the body depends on. */
-    etag: { clock: number; marks: string } | undefined;
+    etag: { clock: number; marks: string[] } | undefined;
   };
 }

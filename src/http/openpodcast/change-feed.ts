@@ -24,8 +24,8 @@ export function serveChangeFeed(api: Api, app: App, shared: Shared): void {
   const limit = (per_page = DEFAULT_PER_PAGE) => Math.min(per_page, max_per_page);
   // After a 304 the app still has its cached page, so remember where that page ended. No validation here: a bad value only
   // produces a key that is never looked up.
-  const readPage = conditional(forwarded, async (c, mark) => {
-    const end = readCursor(mark);
+  const readPage = conditional(forwarded, async (c, [next = "", , last = ""]) => {
+    const end = readCursor(next || last);
     const [since, per_page, page] = ["since", "per_page", "page"].map((name) => c.req.query(name) || undefined);
     const number = {
       since: since ? parseDateTime(since) : null,
@@ -33,7 +33,7 @@ export function serveChangeFeed(api: Api, app: App, shared: Shared): void {
       page: page ? Number(page) : 1,
     };
     if (end && !c.req.query("cursor"))
-      await noteWalk(c, () => savePageEnd(app, c.get("actor"), number, { ...end, isLast: false }));
+      await noteWalk(c, () => savePageEnd(app, c.get("actor"), number, { ...end, isLast: next === "" }));
   });
 
   api.openapi(
@@ -63,12 +63,15 @@ export function serveChangeFeed(api: Api, app: App, shared: Shared): void {
       const changes = await listChanges(app, actor, { ...number, after: cursor ?? remembered }, c.get("clock"));
       const { end } = changes;
       const isLast = changes.next === null;
-      const countsOn = query.page !== undefined || !isLast;
-      if (end && !cursor && countsOn) await noteWalk(c, () => savePageEnd(app, actor, number, { ...end, isLast }));
+      const counted = !cursor && (query.page !== undefined || !isLast) ? end : null;
+      if (counted) await noteWalk(c, () => savePageEnd(app, actor, number, { ...counted, isLast }));
       if (cursor && isLast) await noteWalk(c, () => closeWalk(app, actor, number));
       const next = changes.next && writeCursor(changes.next);
       const start = remembered && writeCursor(remembered);
-      setETag(c, changes.clock, (next || start ? `.${next ?? ""}` : "") + (start ? `.${start}` : ""));
+      // Of a last page the end is a mark too: an app that counts on asks for the page after it.
+      const last = isLast ? counted && writeCursor(counted) : null;
+      const marks = [next, start, last].map((mark) => mark ?? "");
+      setETag(c, changes.clock, marks.some(Boolean) ? marks : []);
       const asked = { url: forwarded.baseUrlOf(c) + c.req.path, since: c.req.query("since"), page, per_page };
       return c.json(writePage(changes, asked, next), 200);
     },

@@ -5,18 +5,18 @@ import type { HttpEnv } from "../env.ts";
 import type { Forwarded } from "../forwarded.ts";
 
 const QUOTED = /"([^"]*)"/g;
-/** What an ETag says besides the clock, and the first mark of it, which may be empty. */
-const MARKS = /(\.([\w-]*).*)$/;
+/** What an ETag says besides the clock: marks, each after a dot. */
+const MARKS = /\..*$/;
 /** What proxies that compress add to an ETag: Apache's modules do, and pass it on in If-None-Match. */
 const ENCODING = /-(gzip|br|zstd)$/;
 
 /**
  * Responds 304 if the client has the response of the clock that was read with its token.
- * @param onKnown called before a 304 with the first mark of its ETag, if there is one
+ * @param onKnown called before a 304 with the marks of its ETag, if it has any
  */
 export function conditional(
   forwarded: Forwarded,
-  onKnown?: (c: Context<HttpEnv>, mark: string) => Promise<void>,
+  onKnown?: (c: Context<HttpEnv>, marks: string[]) => Promise<void>,
 ): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const known = c.req.raw.headers.get("If-None-Match");
@@ -27,24 +27,24 @@ export function conditional(
       `${clock.toString(36)}-${Bun.hash(of + marks).toString(36)}${marks}`;
     for (const [, sent = ""] of known?.matchAll(QUOTED) ?? []) {
       const name = sent.replace(ENCODING, "");
-      const [, marks = "", first] = MARKS.exec(name) ?? [];
+      const [marks = ""] = MARKS.exec(name) ?? [];
       if (name !== nameOf(c.get("clock"), marks)) continue;
-      if (first) await onKnown?.(c, first);
+      if (marks) await onKnown?.(c, marks.slice(1).split("."));
       return c.body(null, 304, { ETag: `"${sent}"` });
     }
     await next();
     const body = c.get("etag");
     if (!body) return;
     if (known?.trim() === "*") c.res = c.body(null, 304);
-    c.res.headers.set("ETag", `"${nameOf(body.clock, body.marks)}"`);
+    c.res.headers.set("ETag", `"${nameOf(body.clock, body.marks.map((mark) => `.${mark}`).join(""))}"`);
     return;
   };
 }
 
 /**
  * Names the response by the user's clock at which its body was read.
- * @param marks what else its body depends on: letters, digits, - and _ after a dot, any number of times
+ * @param marks what else its body depends on, and what `conditional` is to know of it: letters, digits, - and _, or nothing
  */
-export function setETag(c: Context<HttpEnv>, clock: number, marks = ""): void {
+export function setETag(c: Context<HttpEnv>, clock: number, marks: string[] = []): void {
   c.set("etag", { clock, marks });
 }

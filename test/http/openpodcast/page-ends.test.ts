@@ -67,6 +67,24 @@ test("nor one that has it from a proxy which compresses, and writes that into th
   expect(await namesOf(2)).toEqual([4, 5, 6]);
 });
 
+test("nor one that has the last page in its cache, and goes on after it", async () => {
+  for (const [per_page, last] of [
+    [5, 2],
+    [100, 1],
+  ] as const) {
+    const query = `since=${since}&per_page=${per_page}`;
+    const etags: string[] = [];
+    for (let n = 1; n <= last; n++) etags.push((await numbered(n, query)).headers.get("etag") ?? "");
+    server.clock.advance(3_600_000);
+    for (const [n, etag] of etags.entries()) {
+      expect(await numbered(n + 1, query, etag)).toMatchObject({ status: 304 });
+    }
+    await patch(2, { is_subscribed: last === 1 });
+    for (let n = 1; n <= 50; n++) await add(per_page * 100 + n);
+    expect((await namesOf(last + 1, query))[0]).toBe(2);
+  }
+});
+
 test("two contents of one page have two ETags", async () => {
   const query = `since=${since}&per_page=8`;
   await numbered(1, query);
