@@ -30,9 +30,8 @@ export function requireJson(config: Limits): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const type = c.req.header("Content-Type")?.trim() ?? "";
     const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type)?.[1] ?? "utf-8";
-    if (!/^application\/json\s*(;[^,]*)?$/i.test(type) || !/^utf-?8$/i.test(charset)) {
-      throw new DomainError("invalid", "Wrong Content-Type", { details: ["Content-Type: must be application/json"] });
-    }
+    if (!/^application\/json\s*(;[^,]*)?$/i.test(type)) throw wrongType("must be application/json");
+    if (!/^utf-?8$/i.test(charset)) throw wrongType("its charset must be utf-8");
     // The validator knows only this spelling.
     c.req.raw.headers.set("Content-Type", "application/json");
     const bytes = await readJsonBytes(c, config);
@@ -41,6 +40,9 @@ export function requireJson(config: Limits): MiddlewareHandler<HttpEnv> {
     await next();
   };
 }
+
+const wrongType = (reason: string) =>
+  new DomainError("invalid", "Wrong Content-Type", { details: [`Content-Type: ${reason}`] });
 
 function decode(bytes: Uint8Array): string {
   try {
