@@ -18,6 +18,8 @@ export const addHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
   if (c.res.status >= 400) await discardBody(c.req.raw, c.res);
   // Not by c.header(), which would build the response a second time.
   const { headers } = c.res;
+  // The runtime gives it to responses of all other methods (RFC 9110, section 6.6.1).
+  if (c.req.raw.method === "HEAD") headers.set("Date", new Date().toUTCString());
   headers.set("X-Request-Id", id);
   headers.set("X-Content-Type-Options", "nosniff");
   // Browsers keep some responses for good unless they say otherwise, errors such as 410 too.

@@ -61,12 +61,23 @@ test("every response must be revalidated and is for its user only", async () => 
 test("every response has the server's time, by which an app with a wrong clock goes", async () => {
   const socket = await listen({ host: "127.0.0.1", port: 0, flag: "--port" }, server.http.fetch);
   const headers = { Authorization: `Bearer ${user.token}` };
-  for (const path of ["/subscriptions", "/index.php/apps/gpoddersync/episode_action", "/api/2/episodes/nobody.json"]) {
-    const { headers: sent } = await fetch(new URL(path, socket.url), { headers });
-    expect([path, sent.get("date")]).toEqual([
-      path,
-      expect.stringMatching(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/),
-    ]);
+  const paths = [
+    "/subscriptions",
+    "/subscriptions?per_page=60",
+    "/index.php/apps/gpoddersync/episode_action",
+    "/api/2/episodes/nobody.json",
+    "/nowhere",
+    "/livez",
+  ];
+  for (const method of ["GET", "HEAD"]) {
+    for (const path of paths) {
+      const { headers: sent } = await fetch(new URL(path, socket.url), { method, headers });
+      expect([method, path, sent.get("date")]).toEqual([
+        method,
+        path,
+        expect.stringMatching(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/),
+      ]);
+    }
   }
   await socket.stop(true);
 });
