@@ -32,8 +32,9 @@ export function serveChangeFeed(api: Api, app: App, shared: Shared): void {
       per_page: limit(per_page ? Number(per_page) : undefined),
       page: page ? Number(page) : 1,
     };
+    const isLast = next === "" && givesPage(c);
     if (end && !c.req.query("cursor"))
-      await noteWalk(c, () => savePageEnd(app, c.get("actor"), number, { ...end, isLast: next === "" }));
+      await noteWalk(c, () => savePageEnd(app, c.get("actor"), number, { ...end, isLast }));
   });
 
   api.openapi(
@@ -64,8 +65,9 @@ export function serveChangeFeed(api: Api, app: App, shared: Shared): void {
       const { end } = changes;
       const isLast = changes.next === null;
       const counted = !cursor && (query.page !== undefined || !isLast) ? end : null;
-      if (counted) await noteWalk(c, () => savePageEnd(app, actor, number, { ...counted, isLast }));
-      if (cursor && isLast) await noteWalk(c, () => closeWalk(app, actor, number));
+      const endsWalk = isLast && givesPage(c);
+      if (counted) await noteWalk(c, () => savePageEnd(app, actor, number, { ...counted, isLast: endsWalk }));
+      if (cursor && endsWalk) await noteWalk(c, () => closeWalk(app, actor, number));
       const next = changes.next && writeCursor(changes.next);
       const start = remembered && writeCursor(remembered);
       // Of a last page the end is a mark too: an app that counts on asks for the page after it.
@@ -77,6 +79,9 @@ export function serveChangeFeed(api: Api, app: App, shared: Shared): void {
     },
   );
 }
+
+/** HEAD gives none, so nobody has read the last one. */
+const givesPage = (c: Context<HttpEnv>) => c.req.raw.method !== "HEAD";
 
 async function noteWalk(c: Context<HttpEnv>, note: () => Promise<void>): Promise<void> {
   try {

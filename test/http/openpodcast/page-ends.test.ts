@@ -169,6 +169,19 @@ test("a device that stopped between two pages misses nothing when another one wi
   expect(sorted([...new Set(phone)])).toEqual(ALL);
 });
 
+for (const found of ["its number", "its cursor"]) {
+  test(`HEAD of the last page, by ${found}, and then of the first ends no count`, async () => {
+    const { next } = (await user.request("GET", `/subscriptions?since=${since}&per_page=9`)).body;
+    const query = `/subscriptions?since=${since}&per_page=3`;
+    const cursor = found === "its cursor" ? `&cursor=${new URL(next).searchParams.get("cursor")}` : "";
+    const seen = await namesOf(1);
+    await patch(2, { is_subscribed: false });
+    for (const page of [`4${cursor}`, "1"]) await user.request("HEAD", `${query}&page=${page}`);
+    for (const number of [2, 3, 4]) seen.push(...(await namesOf(number)));
+    expect(sorted([...new Set(seen)])).toEqual(ALL);
+  });
+}
+
 test("an app whose pages come from several servers, and from one that restarts, misses nothing", async () => {
   const [first, second] = [createHttp(server.app), createHttp(server.app)];
   const ask = async (http: Http, page: number) => {
