@@ -27,7 +27,7 @@ export interface MassRemoval<C extends AttributedChange> {
   noticed_at: number;
   /** Ids of the subscriptions that were removed. */
   removed: Set<number>;
-  /** Subscribed podcasts before it. */
+  /** Subscribed podcasts before it; as many as were removed if it also took what came since. */
   of: number;
 }
 
@@ -85,6 +85,7 @@ export function findMassRemovals<C extends AttributedChange>(changes: C[], subsc
     if (running && at - running.to.at <= MASS_REMOVAL_WINDOW) {
       running.to = change;
       running.removed.add(subscription);
+      running.of = Math.max(running.of, running.removed.size);
       continue;
     }
     const window = addRemoval(recent.get(actor), { subscription, changed_at, at, count: before });

@@ -61,6 +61,18 @@ test("what an app removes within an hour of a mass removal belongs to it, what i
   expect([...(found?.removed ?? [])]).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
+test("of a list to which podcasts come while an app removes all, no more are removed than there were", () => {
+  const change = (n: number, what: "added" | "unsubscribed", actor: string, at: number): AttributedChange => {
+    return { changed_at: at, at, subscription: n, what, before: what === "added" ? null : "subscribed", actor };
+  };
+  const numbers = Array.from({ length: 15 }, (_, n) => n);
+  const first = numbers.slice(0, 12).map((n) => change(n, "unsubscribed", "app", n));
+  const added = numbers.slice(12).map((n) => change(n, "added", "page", 100 + n));
+  const then = numbers.slice(12).map((n) => change(n, "unsubscribed", "app", 200 + n));
+  const [found] = findMassRemovals([...first, ...added, ...then], 0);
+  expect([found?.removed.size, found?.of]).toEqual([15, 15]);
+});
+
 test("podcasts that a restored backup lacks are not counted as what an app left on the list", () => {
   const change = (n: number, what: "lost" | "unsubscribed", actor: string): AttributedChange => {
     return { changed_at: n, at: n * MINUTE, subscription: n, what, before: "subscribed", actor };
