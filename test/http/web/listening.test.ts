@@ -343,6 +343,20 @@ test("an episode is marked as finished at the length that its app sent, or where
   }
 });
 
+test("an episode that no app has played yet is marked as finished at the length that its feed says", async () => {
+  const episode_url = url("downloaded");
+  await upload("phone", [0, { episode_url, kind: "download", sent_at: server.clock.now() }]);
+  const [row] = await server.sql(`select id from episodes where user_id = ${user.id} and url = '${episode_url}'`);
+  const id = Number(row?.["id"]);
+  const found = [{ id, title: null, duration: 3240, published_at: null }];
+  await server.app.database.write((tx) => saveFound(tx, { user_id: user.id, sought_at: 1 }, found), user.id);
+  const page = await browser.open(`/listening/episodes/${id}`);
+  expect(textOf(page.body)).toContain("No app has sent a position.");
+  expect(textOf(page.body)).toContain("Mark as finished");
+  await browser.submit(`/listening/episodes/${id}/finished`);
+  expect(await positionOf(episode_url)).toBe(3240);
+});
+
 test("a position reaches apps that need a length if only the feed says it, also one in the advertisements", async () => {
   const headers = basicAuth(user.name, user.token);
   const played = { episode_url: url("advertised"), total: null };

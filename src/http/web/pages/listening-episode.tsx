@@ -49,7 +49,7 @@ export function EpisodePage({ episode, plays, next, after, notice }: EpisodeProp
         {isAtEnd(episode) && ` ${text.finished}`}
       </p>
       <Progress of={episode} />
-      {canWrite && length !== null && position !== total && (
+      {canWrite && length !== null && (position === null || position !== total) && (
         <ActionButton action={`${path}/finished`}>{text.markFinished}</ActionButton>
       )}
       {canWrite && length === null && <p class="muted">{text.noLength}</p>}
