@@ -61,8 +61,8 @@ export function serveMoveIn(http: Hono<HttpEnv>, app: App): void {
     const { data } = await readForm(c, { data: z.base64url().min(1) });
     return reading(c.get("actor").user_id, async () => {
       const moving = await readMoving(unpack(data), limits);
-      const { feeds, stored } = await moveIn(app, c.get("actor"), moving, { dry_run: false });
-      return c.redirect(`/account/move-in?done=${feeds.added.length}.${stored}`, 303);
+      const { feeds, stored, devices } = await moveIn(app, c.get("actor"), moving, { dry_run: false });
+      return c.redirect(`/account/move-in?done=${feeds.added.length}.${stored}.${devices}`, 303);
     });
   });
 }
@@ -84,6 +84,6 @@ async function* unpack(data: string): AsyncGenerator<Uint8Array> {
 }
 
 function noticeOf(c: Context<HttpEnv>): string | null {
-  const [, podcasts, episodes] = /^(\d{1,9})\.(\d{1,9})$/.exec(c.req.query("done") ?? "") ?? [];
-  return podcasts === undefined ? null : texts.moveIn.done(Number(podcasts), Number(episodes));
+  const [, podcasts, episodes, devices] = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})$/.exec(c.req.query("done") ?? "") ?? [];
+  return podcasts === undefined ? null : texts.moveIn.done(Number(podcasts), Number(episodes), Number(devices));
 }

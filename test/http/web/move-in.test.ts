@@ -82,6 +82,17 @@ test("the account leads to a form, a file to what it has, and a second step adds
   expect(textOf(again.body)).toContain("Nothing was added: it is all here already.");
 });
 
+test("a file of which only a device is new says that this was added", async () => {
+  await user.request("POST", `/api/2/devices/${user.name}/phone.json`, { caption: "Phone", type: "mobile" });
+  const { body } = await browser.open("/account/podkeep.json");
+  await browser.submit("/apps/devices/phone/forget");
+  const preview = await upload(new File([body], "podkeep.json"));
+  expect(textOf(preview.body)).toContain("1 device will be added.");
+  const done = await browser.submit("/account/move-in/confirm", { data: dataOf(preview.body) });
+  expect(textOf(done.body)).toContain("1 device was added.");
+  expect((await browser.open("/apps")).body).toContain("Phone");
+});
+
 test.each<[string, File | string, string]>([
   ["no file", "", "There is no file"],
   ["an empty file", new File([], "x"), "or an empty one. Choose another one."],

@@ -26,8 +26,10 @@ export const moveIn = {
   more: (count: number) => `and ${count} more`,
   add: "Move in",
   other: "Choose another file",
-  done: (podcasts: number, episodes: number) => {
+  done: (podcasts: number, episodes: number, devices: number) => {
     const added = [podcasts > 0 && plural(podcasts, "podcast"), episodes > 0 && positions(episodes)].filter(Boolean);
+    if (added.length === 0 && devices > 0)
+      return `${plural(devices, "device")} ${devices === 1 ? "was" : "were"} added.`;
     if (added.length === 0) return "Nothing was added: it is all here already.";
     const were = podcasts + episodes === 1 ? "was added. Each app gets it" : "were added. Each app gets them";
     return `${added.join(" and ")} ${were} at its next sync.`;
