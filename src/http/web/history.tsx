@@ -4,7 +4,6 @@ import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { parseDateTime } from "../../domain/date-time.ts";
-import { hashFeedUrl } from "../../domain/feed-url.ts";
 import type { ChangedBy, HistoryPosition } from "../../domain/history.ts";
 import { DomainError, isRefusal } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
@@ -17,8 +16,7 @@ import {
 } from "../../services/subscriptions/earlier-lists.ts";
 import { findUnsubscribed, listChangers, listHistory } from "../../services/subscriptions/history.ts";
 import { keepRemovals } from "../../services/subscriptions/noticed-removals.ts";
-import { nameOf } from "../../services/subscriptions/podcasts.ts";
-import { findSubscription } from "../../services/subscriptions/subscriptions.ts";
+import { findNameByGuid } from "../../services/subscriptions/podcasts.ts";
 import type { HttpEnv } from "../env.ts";
 import { waitInLine } from "../whole-lists.ts";
 import { readForm } from "./form.ts";
@@ -70,7 +68,7 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
     const notice =
       noticeOf(c.req.query("done"), texts.history.putBackDone) ??
       noticeOf(c.req.query("restored"), texts.history.restored);
-    const podcast = guid === undefined ? undefined : { guid, name: await findName(app, actor, guid) };
+    const podcast = guid === undefined ? undefined : { guid, name: (await findNameByGuid(app, actor, guid)) ?? guid };
     const returnable = page.groups.flatMap((group) => [...group.returnable]);
     const props = {
       next,
@@ -128,16 +126,12 @@ async function restore(
   try {
     if (!dry_run) {
       const changes = await restoreSubscriptions(app, actor, moment, props.exact);
-      return c.redirect(`/history?restored=${changes.length}`, 303);
+      const changed = new Set(changes.map(({ subscription }) => subscription));
+      return c.redirect(`/history?restored=${changed.size}`, 303);
     }
     const { then, changes } = await previewRestore(app, actor, moment, props.exact);
     const at = "as_of" in moment ? moment.as_of : undefined;
-    const titles = new Map(then.map(({ feed_url, title }) => [hashFeedUrl(feed_url), title]));
-    const named = changes.map((change) => ({
-      ...change,
-      title: titles.get(hashFeedUrl(change.feed_url ?? "")) ?? null,
-    }));
-    return show(c, <RestorePage {...props} preview={{ changes: named, count: then.length, at }} />);
+    return show(c, <RestorePage {...props} preview={{ changes, count: then.length, at }} />);
   } catch (error) {
     if (!isRefusal(error, "invalid")) throw error;
     const isFuture = "as_of" in moment && moment.as_of >= since;
@@ -161,12 +155,6 @@ const noticeOf = (count: string | undefined, text: (count: number) => string) =>
 function readTime(text: string, zone: number): { as_of: number } | null {
   const local = parseDateTime(text.length === 10 ? `${text}T23:59:59Z` : text);
   return local === null ? null : { as_of: local + zone * MINUTE };
-}
-
-/** What a podcast is called; the guid if it is unknown. */
-async function findName(app: App, actor: Actor, guid: string): Promise<string> {
-  const row = await findSubscription(app, actor, guid);
-  return row ? nameOf(row) : guid;
 }
 
 function readPosition(text: string | undefined): HistoryPosition | undefined {

@@ -68,7 +68,7 @@ export async function listSubscribedAt(
 type Moment = { as_of: number } | { before: number };
 
 /**
- * The list at a moment, and what a restore of it would change.
+ * The list at a moment, and what a restore of it would change, with the titles of the podcasts.
  * @param exact make the list exactly as it was
  * @throws DomainError "invalid" for a time in the future or before the history begins
  */
@@ -82,7 +82,10 @@ export async function previewRestore(
     throw new DomainError("invalid", `${formatTime(moment.as_of)} is in the future`);
   }
   const then = await listSubscribedAt(context, actor, moment);
-  return { then, changes: await restoreThen(context, actor, readWanted(then), exact, { dry_run: true }) };
+  const { result: set, changes } = await restoreThen(context, actor, readWanted(then), exact, { dry_run: true });
+  const titleOf = ({ subscription, merged_into, title }: Change) =>
+    merged_into === null && subscription !== null ? (set.byId(subscription)?.title ?? null) : title;
+  return { then, changes: changes.map((change) => ({ ...change, title: titleOf(change) })) };
 }
 
 /**
@@ -105,27 +108,30 @@ export async function restoreSubscriptions(
   // Without a transaction, which would load the whole list while other users wait.
   const wanted = readWanted(then);
   const left = await restoreThen(context, actor, wanted, exact, { dry_run: true });
-  if (left.length > 0) {
+  if (left.changes.length > 0) {
     const restoring = restoreThen(context, actor, wanted, exact, { dry_run: false });
-    changes.push(...(await asPart(restoring, changes.length === 0)));
+    changes.push(...(await asPart(restoring, changes.length === 0)).changes);
   }
   return changes;
 }
 
-async function restoreThen(
+function restoreThen(
   context: Context,
   actor: Actor,
   wanted: ReturnType<typeof readWanted>,
   exact: boolean,
   options: Rehearsal,
-): Promise<Change[]> {
+): Promise<{ result: WorkingSet; changes: Change[] }> {
   const wantedWith = (present: { id: number; feed_url: string }[]) => {
     const urls = new Map(present.map(({ id, feed_url }) => [id, feed_url]));
     const changed = wanted.filter(isMovable).filter((one) => urls.get(one.past.id) !== one.past.feed_url);
     return { guids: changed.flatMap(guidsFor), feeds: changed.map(({ feed }) => feed.hash) };
   };
-  const restore = (set: WorkingSet) => restoreList(set, wanted, exact);
-  return (await changeSubscriptions(context, actor, wantedWith, restore, options)).changes;
+  const restore = (set: WorkingSet) => {
+    restoreList(set, wanted, exact);
+    return set;
+  };
+  return changeSubscriptions(context, actor, wantedWith, restore, options);
 }
 
 type ChangeOne = (set: WorkingSet, subscription: SubscriptionState) => void;

@@ -6,7 +6,7 @@ import { sortedPart } from "../../domain/sorted-part.ts";
 import { DomainError } from "../../errors.ts";
 import { findFeeds } from "../../store/feeds.ts";
 import { HISTORY_END, listAdditions, spansBefore } from "../../store/history.ts";
-import { findSubscriptions, listPresent } from "../../store/subscriptions.ts";
+import { findByGuid, findSubscriptions, listPresent } from "../../store/subscriptions.ts";
 import { mapInTurns, nextTurn } from "../../turns.ts";
 import type { Actor } from "../actor.ts";
 import type { Context } from "../context.ts";
@@ -98,6 +98,12 @@ export async function findPodcastId({ database }: Context, { user_id }: Actor, f
   const [found] = await database.read((tx) => findFeeds(tx, { user_id }, [{ feed }]));
   if (!found) throw new DomainError("not_found", "There is no subscription with this feed URL");
   return found.subscription;
+}
+
+/** What a podcast is called that has, or had, a guid, also a deleted one; null if the guid is unknown. */
+export async function findNameByGuid({ database }: Context, { user_id }: Actor, guid: string): Promise<string | null> {
+  const [found] = await database.read((tx) => findByGuid(tx, { user_id, guid }));
+  return found ? nameOf(found) : null;
 }
 
 /** What a podcast is called, by its id; null if the id is of a feed that is in no list. */

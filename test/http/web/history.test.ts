@@ -145,6 +145,33 @@ test("the preview calls podcasts by their titles", async () => {
   expect(body).toContain("subscribe to <bdi>2.example</bdi>");
 });
 
+test("the preview calls by their titles what was added since, and what has moved", async () => {
+  const outlines = [1, 13].map((n) => `<outline type="rss" text="Podcast ${n}" xmlUrl="https://${n}.example/"/>`);
+  const file = new File([`<opml><body>${outlines.join("")}</body></opml>`], "list.opml");
+  await browser.submit("/podcasts/import", { file });
+  await phone.request("PATCH", `/subscriptions/${guidOf(1)}`, { new_feed_url: "https://moved.example/" });
+  await phone.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false });
+  const as_of = new Date(START + HOUR / 2).toISOString().slice(0, 16);
+  const { body } = await previewOf({ as_of, exact: "1" });
+  expect(body).toContain("subscribe to <bdi>Podcast 1</bdi>");
+  expect(body).toContain("unsubscribe <bdi>Podcast 13</bdi>");
+  expect((await previewOf({ as_of })).body).toContain("subscribe to <bdi>Podcast 1</bdi>");
+});
+
+test("a restore counts a podcast once that was removed and has moved", async () => {
+  await phone.request("PATCH", `/subscriptions/${guidOf(1)}`, { new_feed_url: "https://moved.example/" });
+  await phone.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false });
+  const as_of = new Date(START + HOUR / 2).toISOString().slice(0, 16);
+  const done = await browser.submit("/history/restore", { as_of, exact: "1" });
+  expect(done.body).toContain("The list is restored: 1 podcast was changed.");
+});
+
+test("the history of a deleted podcast calls it by its name", async () => {
+  await phone.remove(guidOf(3));
+  await server.drain();
+  expect((await browser.open(`/history?podcast=${guidOf(3)}`)).body).toContain("Changes of <bdi>3.example</bdi>");
+});
+
 test("an exact restore also unsubscribes what was added since", async () => {
   await user.add("https://new.example/", guidOf(99));
   const as_of = new Date(START + HOUR / 2).toISOString().slice(0, 16);
@@ -178,6 +205,8 @@ test.if(ON_SQLITE)("podcasts that a restored backup lost come back from the hist
   browser = await signedIn(server, user);
   const page = await browser.open("/history");
   expect(page.body).toContain("lost 1, not in the backup");
+  const entries = [...page.body.matchAll(/<li>(restored the server.*?)<\/li>/g)].map(([, text = ""]) => text);
+  expect(entries.map((text) => text.replace(/<[^>]*>/g, ""))).toEqual(["restored the server"]);
   const preview = await openPreview(page.body);
   expect(preview.body).toContain("Before these changes the list had 12 podcasts");
   expect(preview.body).toContain("1 podcast comes back, 11 are there already.");

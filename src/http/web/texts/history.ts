@@ -77,8 +77,9 @@ export const history = {
     guid_added: (of: number | string) => `added an id to ${of}`,
     kept: (of: number | string) => `kept ${of}`,
     lost: (of: number | string) => `lost ${of}, not in the backup`,
+    /** It has no podcast. */
     restored: (of: number | string) =>
-      of === 1 || of === "" ? "restored the server" : `restored the server ${of} times`,
+      typeof of === "number" && of > 1 ? `restored the server ${of} times` : "restored the server",
   },
   /** What a restore would do, with the name of one podcast. */
   would: {
