@@ -131,6 +131,7 @@ export const texts = {
     forgetNamed: (name: string) => `Forget ${name}`,
     revokeNamed: (name: string) => `Revoke ${name}`,
     never: "Not synced yet",
+    ended: (count: number) => `${plural(count, "device")} without access`,
     created: "connected",
     expires: "expires",
     rename: "Rename",

@@ -25,13 +25,13 @@ export interface ConnectedApp {
 }
 
 /**
- * Lists the apps that can sign in, the last used first, the devices that sync by the password, and the sessions of the
- * page if the actor may end them.
+ * Lists the apps that can sign in, the last used first, the devices that sync by the password, those whose token has ended,
+ * and the sessions of the page if the actor may end them.
  */
 export async function listApps(
   context: Context,
   actor: Actor,
-): Promise<{ apps: ConnectedApp[]; byPassword: Device[]; sessions: PageSession[] }> {
+): Promise<{ apps: ConnectedApp[]; byPassword: Device[]; ended: Device[]; sessions: PageSession[] }> {
   const { database, clock } = context;
   const now = clock.now();
   const rows = await database.read((tx) => listUserTokens(tx, { user_id: actor.user_id }));
@@ -57,7 +57,9 @@ export async function listApps(
     .sort((a, b) => (b.last_used_at ?? b.created_at) - (a.last_used_at ?? a.created_at));
   const isOfToken = ({ token_id }: PageSession) => token_id === null || apps.some(({ id }) => id === token_id);
   const sessions = actor.id !== null ? [] : (await listSessions(context, actor)).filter(isOfToken);
-  return { apps, byPassword: devices.filter(({ token_id }) => token_id === null), sessions };
+  const byPassword = devices.filter(({ token_id }) => token_id === null);
+  const ended = devices.filter(({ token_id }) => token_id !== null && !apps.some(({ id }) => id === token_id));
+  return { apps, byPassword, ended, sessions };
 }
 
 /** @throws DomainError "not_found", "invalid" for a bad label, "forbidden" if the actor signed in with a token */

@@ -89,6 +89,18 @@ test("devices are listed with their app, and can be renamed and forgotten", asyn
   expect(again.body).toContain("It is not there any more. Nothing was changed.");
 });
 
+test("the device of a revoked app is still there, until it is forgotten", async () => {
+  const [, id = ""] = tokenIn((await connect(browser)).body).split("_");
+  const actor = { ...actAsUser(user.id), kind: "token", id } as const;
+  await saveDevice(server.app, actor, { id: "phone1", caption: "Pixel", type: "mobile" });
+  expect((await browser.open("/apps")).body).not.toContain("<details");
+  const { body } = await browser.submit(`/apps/${id}/revoke`);
+  expect(body).toMatch(/<details class="more"><summary>1 device without access<.*<bdi>Pixel<\/bdi>/s);
+  const rename = await browser.open("/apps?device=phone1");
+  expect(rename.body).toContain('<details class="more" open="">');
+  expect((await browser.submit("/apps/devices/phone1/forget")).body).not.toContain("Pixel");
+});
+
 test("opening again the address of a refused rename leads to the list, also for ids that no header can have", async () => {
   for (const id of ["%0d%0aX:y", "a%26b", "%E2%82%AC"]) {
     for (const path of [`/apps/devices/${id}/rename`, `/apps/${id}/rename`]) {

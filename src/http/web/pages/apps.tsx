@@ -12,6 +12,8 @@ interface AppsProps {
   apps: ConnectedApp[];
   /** Devices that sync by the password. */
   byPassword: Device[];
+  /** Devices whose token has ended. */
+  ended: Device[];
   sessions: PageSession[];
   /** The session that looks at this. */
   sessionId: string | null;
@@ -41,9 +43,10 @@ const listPath = (open: OpenRow) => `/apps#${linkId(open)}`;
 /** The same, after the row's name was saved. */
 export const renamedPath = (open: OpenRow) => `/apps?done=renamed&renamed=${linkId(open)}#${linkId(open)}`;
 
-export function AppsPage({ apps, byPassword, sessions, sessionId, open, notice }: AppsProps) {
+export function AppsPage({ apps, byPassword, ended, sessions, sessionId, open, notice }: AppsProps) {
   const text = texts.apps;
   const canChange = useFrame().byPassword;
+  const isOpen = ({ id }: Device) => open.device === id || open.renamed === linkId({ device: id });
   return (
     <Layout title={text.title} section="apps">
       <div class="bar">
@@ -65,6 +68,16 @@ export function AppsPage({ apps, byPassword, sessions, sessionId, open, notice }
           <DeviceRow device={device} open={open} />
         ))}
       </ul>
+      {ended.length > 0 && (
+        <details class="more" open={ended.some(isOpen)}>
+          <summary>{text.ended(ended.length)}</summary>
+          <ul class="rows">
+            {ended.map((device) => (
+              <DeviceRow device={device} open={open} />
+            ))}
+          </ul>
+        </details>
+      )}
       {sessions.length > 0 && (
         <>
           <h2>{text.sessions}</h2>
