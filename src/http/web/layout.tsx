@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Child, JSX } from "hono/jsx";
 import type { ChangedBy } from "../../domain/history.ts";
+import { deviceOfToken } from "../../services/devices/devices.ts";
 import type { Frame } from "../env.ts";
 import { type Asset, assets } from "./assets.ts";
 import { UserForm } from "./fields.tsx";
@@ -95,11 +96,13 @@ export function Named({ text, name }: { text: (name: string) => string; name: st
 }
 
 /** What somebody is called: the app's label and its device, or the command. */
-function actorName({ kind, label, device }: ChangedBy, devices: Frame["devices"]): string {
+function actorName({ kind, id, label, device }: ChangedBy, devices: Frame["devices"]): string {
   const { actors } = texts.history;
   const named = label && (actors.commands.get(label) ?? label);
   const name = kind === "page" ? actors.page : named || actors[kind];
-  const on = device && (devices.get(device)?.caption ?? device);
+  // A token's own device has no other name once it is forgotten.
+  const isOwn = id !== null && device === deviceOfToken(id);
+  const on = device && (devices.get(device)?.caption ?? (isOwn ? null : device));
   return on && !name.includes(on) ? actors.on(name, on) : name;
 }
 

@@ -2,10 +2,11 @@
 import { printable } from "../../domain/printable.ts";
 import { DomainError } from "../../errors.ts";
 import { listProducts } from "../../store/clients.ts";
-import { listUserTokens, renameToken } from "../../store/tokens.ts";
+import { listDevices as listDeviceRows, updateDevice } from "../../store/devices.ts";
+import { findTokenById, listUserTokens, renameToken } from "../../store/tokens.ts";
 import { type Actor, requirePassword, type Scope } from "../actor.ts";
 import type { Context } from "../context.ts";
-import { type Device, listDevices } from "../devices/devices.ts";
+import { type Device, deviceOfToken, listDevices } from "../devices/devices.ts";
 import { listSessions, type PageSession } from "./sessions.ts";
 import { checkLabel, isLive, revokeIn } from "./tokens.ts";
 
@@ -62,14 +63,25 @@ export async function listApps(
   return { apps, byPassword, ended, sessions };
 }
 
-/** @throws DomainError "not_found", "invalid" for a bad label, "forbidden" if the actor signed in with a token */
+/**
+ * Renames an app, and its device if that was called as the app.
+ * @throws DomainError "not_found", "invalid" for a bad label, "forbidden" if the actor signed in with a token
+ */
 export async function renameApp({ database }: Context, actor: Actor, id: string, text: string): Promise<void> {
   requirePassword(actor);
   const { user_id } = actor;
   const label = printable(text).trim();
   if (!label) throw new DomainError("invalid", "An app's name has 1 to 100 printable characters");
   checkLabel(label);
-  const [row] = await database.write((tx) => renameToken(tx, { user_id, id, label }), user_id);
+  const device = deviceOfToken(id);
+  const [row] = await database.write(async (tx) => {
+    const [before] = await findTokenById(tx, { id });
+    const renamed = await renameToken(tx, { user_id, id, label });
+    const devices = renamed.length > 0 ? await listDeviceRows(tx, { user_id }) : [];
+    const isCalledSo = devices.some((one) => one.id === device && one.caption === before?.label);
+    if (isCalledSo) await updateDevice(tx, { user_id, id: device, caption: label, type: null });
+    return renamed;
+  }, user_id);
   if (!row) throw new DomainError("not_found", `There is no token ${id}`);
 }
 

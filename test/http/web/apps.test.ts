@@ -5,6 +5,7 @@ import { issueToken } from "../../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { saveDevice } from "../../../src/services/devices/devices.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { basicAuth } from "../../support/basic-auth.ts";
 import { type Browser, connect, openBrowser, signedIn, tokenIn } from "../browser.ts";
 
 const PASSWORD = "correct horse";
@@ -113,6 +114,36 @@ test("an app's new name has spaces in place of what would garble a terminal", as
   const [, id] = tokenIn((await connect(browser)).body).split("_");
   const { body } = await browser.submit(`/apps/${id}/rename`, { label: "Ann's\u202ephone\t" });
   expect(body).toContain("Ann&#39;s phone</bdi>");
+});
+
+test("an app that names no device has one name once it is renamed", async () => {
+  const token = tokenIn((await connect(browser)).body);
+  const [, id] = token.split("_");
+  const headers = { ...basicAuth("ann", token), "User-Agent": "AntennaPod/3.11.1" };
+  const add = (feed_url: string) => {
+    const body = JSON.stringify({ add: [feed_url], remove: [] });
+    return server.send("POST", "/index.php/apps/gpoddersync/subscription_change/create", { headers, body });
+  };
+  await add("https://a.example/");
+  await browser.submit(`/apps/${id}/rename`, { label: "Pixel" });
+  await add("https://b.example/");
+  const { body } = await browser.open("/history");
+  expect(body).toContain("<bdi>Pixel</bdi>");
+  expect(body).not.toContain("Pixel on");
+  await browser.submit(`/apps/devices/nextcloud-${id}/rename`, { caption: "Phone" });
+  await browser.submit(`/apps/${id}/rename`, { label: "AntennaPod" });
+  expect((await browser.open("/apps")).body).toContain("<bdi>Phone</bdi>");
+});
+
+test("the history calls an app by its name alone whose device had none and was forgotten", async () => {
+  const token = tokenIn((await connect(browser)).body);
+  const headers = { ...basicAuth("ann", token), "User-Agent": "AntennaPod/3.11.1" };
+  const body = JSON.stringify({ add: ["https://a.example/"], remove: [] });
+  await server.send("POST", "/index.php/apps/gpoddersync/subscription_change/create", { headers, body });
+  await browser.submit(`/apps/devices/nextcloud-${token.split("_")[1]}/forget`);
+  const page = await browser.open("/history");
+  expect(page.body).toContain("<bdi>AntennaPod, phone</bdi>");
+  expect(page.body).not.toContain("on nextcloud-");
 });
 
 test("an app can be renamed, with markup as text, and not to nothing", async () => {
