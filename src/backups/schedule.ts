@@ -78,10 +78,13 @@ export function scheduleBackups(
   };
 }
 
-/** When the last backup before `now` was due; null without a schedule. All in Unix milliseconds. */
-export function lastScheduled({ backup_schedule }: Config, now: number): number | null {
+/**
+ * When the last backup before `now` was due; null without a schedule. All in Unix milliseconds.
+ * @param zone time zone of the server, if another process asks
+ */
+export function lastScheduled({ backup_schedule }: Config, now: number, zone?: string): number | null {
   if (backup_schedule === undefined) return null;
-  const cron = new Cron(backup_schedule, { mode: "5-part", paused: true });
+  const cron = new Cron(backup_schedule, { mode: "5-part", paused: true, ...(zone && { timezone: zone }) });
   return cron.previousRuns(1, new Date(now))[0]?.getTime() ?? null;
 }
 

@@ -30,12 +30,20 @@ export function findProblems(
   try {
     const settings = readConfig(flags, env, files);
     // A service does not see the environment of who asks.
-    const zone = files.length > 0 ? files.map(({ variables }) => variables["TZ"]).find(Boolean) : env["TZ"];
+    const zone = files.length > 0 ? zoneIn(files) : env["TZ"];
     return { settings, problems: [...problems, ...findDoubtful(settings.config, zone)] };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return { settings: null, problems: [...problems, error.message] };
   }
+}
+
+const zoneIn = (files: SettingsFile[]) => files.map(({ variables }) => variables["TZ"]).find(Boolean);
+
+/** The time zone that a service has by its settings files; undefined if they leave it to the system. */
+export function zoneOfService(files: SettingsFile[]): string | undefined {
+  const zone = zoneIn(files)?.replace(/^:/, "");
+  return zone === undefined || isZone(zone) ? zone : "UTC";
 }
 
 /** What can be used, and is hardly meant. @param zone TZ, as the server sees it */

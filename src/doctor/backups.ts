@@ -14,8 +14,8 @@ const ABOUT = "backups";
 /** Milliseconds after which a backup is old. */
 const OLD = 8 * 24 * 60 * 60 * 1000;
 
-/** @param now wall time in Unix milliseconds */
-export function checkBackups(config: Config, now: number): Finding {
+/** @param now wall time in Unix milliseconds @param zone time zone of the server, if it has another one */
+export function checkBackups(config: Config, now: number, zone?: string): Finding {
   const dangling = describeDangling(config.backup_dir);
   if (dangling !== null) {
     const detail = `${config.backup_dir} can't be used: ${dangling}`;
@@ -31,7 +31,7 @@ export function checkBackups(config: Config, now: number): Finding {
   }
   const latest = latestBackup(config, now)?.created_at ?? null;
   const newest = latest === null ? describeNone(config, now) : `the newest is from ${new Date(latest).toISOString()}`;
-  const due = lastScheduled(config, now - LONGEST);
+  const due = lastScheduled(config, now - LONGEST, zone);
   if (due !== null && (latest ?? 0) < due) {
     const advice =
       'Search the server\'s log for "backup failed": it tries again every half hour. Without that, restart it';

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { App } from "../app.ts";
-import { findProblems } from "../config/problems.ts";
+import { findProblems, zoneOfService } from "../config/problems.ts";
 import { ownPlace, SYSTEM_PLACE } from "../config/service.ts";
 import type { Config, Flags, SettingsFile } from "../config/settings.ts";
 import { becomeOwnerOf } from "../db/sqlite/directory-owner.ts";
@@ -46,7 +46,7 @@ export async function examine(flags: Flags, files: SettingsFile[], outside: Outs
   if (!settings) return findings;
   const { config } = settings;
   const denied = findDenial(config.location);
-  if (!denied) findings.push(...(await attempt("files", () => checkFiles(config))));
+  if (!denied) findings.push(...(await attempt("files", () => checkFiles(config, zoneOfService(files)))));
   const { finding, app } = denied ? { finding: denied, app: null } : await checkDatabase(config);
   findings.push(finding);
   try {
@@ -84,7 +84,7 @@ async function attempt(about: string, check: () => Result | Promise<Result>): Pr
   }
 }
 
-async function checkFiles(config: Config): Promise<Finding[]> {
+async function checkFiles(config: Config, zone: string | undefined): Promise<Finding[]> {
   if ("url" in config.location) return [];
   const { file } = config.location;
   const directory = resolve(config.data_dir);
@@ -97,7 +97,10 @@ async function checkFiles(config: Config): Promise<Finding[]> {
       ...rights,
       ...(await attempt("disk space", () => checkDiskSpace(directory, file))),
       ...(await attempt("write-ahead log", () => checkDamagedLogs(file))),
-      ...(await attempt("backups", () => [checkBackups(config, Date.now()), ...checkNewestBackup(config, Date.now())])),
+      ...(await attempt("backups", () => [
+        checkBackups(config, Date.now(), zone),
+        ...checkNewestBackup(config, Date.now()),
+      ])),
     ];
   } finally {
     becomeRoot();

@@ -1,6 +1,6 @@
 // The doctor's checks of files: the data directory and the backups.
 import { Database as Sqlite } from "bun:sqlite";
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, setSystemTime, test } from "bun:test";
 import {
   chmodSync,
   chownSync,
@@ -21,6 +21,7 @@ import { readConfig } from "../../src/config/settings.ts";
 import { checkBackups, checkNewestBackup } from "../../src/doctor/backups.ts";
 import { checkDataDirectory } from "../../src/doctor/data-directory.ts";
 import { checkDiskSpace } from "../../src/doctor/disk-space.ts";
+import { examine as examineService } from "../../src/doctor/doctor.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { checkPort } from "../../src/doctor/port.ts";
 import { CAN_TRACE, inject } from "../faults/strace.ts";
@@ -274,6 +275,25 @@ test("a schedule that is set and not kept is a problem, and the advice is not to
   expect(checkBackups(config("0 * * * *"), now)).toMatchObject({ state: "problem" });
   backUpAt(now - HOUR);
   expect(checkBackups(config("0 * * * *"), now)).toMatchObject({ state: "ok" });
+});
+
+test("a service's schedule counts in the time zone that its settings file gives it", async () => {
+  backUpAt(Date.parse("2026-01-01T14:30:00Z"));
+  const flags = { data_dir: directory, backup_schedule: "30 3 * * *", port: "0" };
+  const stateIn = async (TZ: string) => {
+    const findings = await examineService(flags, [{ path: "/etc/podkeep.env", variables: { TZ } }], {});
+    return findings.find(({ about }) => about === "backups")?.state;
+  };
+  try {
+    setSystemTime(new Date("2026-01-02T05:00:00Z"));
+    expect(await stateIn("Pacific/Auckland")).toBe("ok");
+    expect(await stateIn(":Pacific/Auckland")).toBe("ok");
+    expect(await stateIn("Etc/UTC")).toBe("problem");
+    // Not the name of a zone, so the server counts in UTC.
+    expect(await stateIn("NZST-12NZDT")).toBe("problem");
+  } finally {
+    setSystemTime();
+  }
 });
 
 test.skipIf(!isRoot)(
