@@ -48,6 +48,8 @@ export function scheduleBackups(
   if (config.backup_schedule === undefined) return () => {};
   const ended = new AbortController();
   let retry: Timer | undefined;
+  // Whether a time of the schedule came during a run, which may wait for its disk for days.
+  let missed = false;
   const run = async () => {
     clearTimeout(retry);
     const silent = setTimeout(() => {
@@ -63,10 +65,19 @@ export function scheduleBackups(
       if (ended.signal.aborted) return;
       log.error({ reason: reasonOf(error) }, "backup failed");
       failed();
+      missed = false;
       retry = setTimeout(() => void cron.trigger(), pause);
     }
   };
-  const cron = new Cron(config.backup_schedule, { mode: "5-part", protect: true }, run);
+  const protect = () => {
+    missed = true;
+  };
+  const cron = new Cron(config.backup_schedule, { mode: "5-part", protect }, async () => {
+    do {
+      missed = false;
+      await run();
+    } while (missed && !ended.signal.aborted);
+  });
   // A computer without a battery begins each time in the past, until it has asked the network.
   const wait = compareWithBuild(systemClock.now()) === "before" ? CLOCK_WAIT : 0;
   const first = setTimeout(() => void cron.trigger(), wait);
@@ -111,8 +122,14 @@ export async function makeBackup(config: Config, program: string[], log: Logger,
       );
     return JSON.parse(output);
   };
-  const { file, bytes, tables } = Made.parse(await run("create"));
-  const { removed } = Pruned.parse(await run("prune", "--yes", "--keep", String(config.backup_keep)));
+  const prune = () => run("prune", "--yes", "--keep", String(config.backup_keep));
+  const created = await run("create").catch(async (error) => {
+    // The disk may be full of backups, of which fewer are to be kept since: the next try needs their room.
+    await prune().catch(() => {});
+    throw error;
+  });
+  const { file, bytes, tables } = Made.parse(created);
+  const { removed } = Pruned.parse(await prune());
   const made = { file, bytes, removed: removed.length };
   if (tables.users > 0) log.info(made, "backup made");
   else log.warn(made, "backup made, but it has no users: if there were any, restore an older backup");

@@ -1,5 +1,5 @@
 // Backups: making, checking, and the lock of their directory.
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setSystemTime, test } from "bun:test";
 import {
   existsSync,
   mkdirSync,
@@ -26,6 +26,7 @@ import {
   verifyBackup,
 } from "../../src/backups/backups.ts";
 import { isDue, makeBackup, scheduleBackups } from "../../src/backups/schedule.ts";
+import { quote } from "../../src/config/shell.ts";
 import { lockDirectory, lockIn } from "../../src/db/sqlite/directory-lock.ts";
 import { messageOf } from "../../src/errors.ts";
 import { silentLogger } from "../../src/log.ts";
@@ -257,6 +258,44 @@ describe("making a backup", () => {
     await until(() => !existsSync(`/proc/${readFileSync(pid, "utf8").trim()}`));
     await Bun.sleep(20);
     expect(failures).toBe(0);
+  });
+
+  test("a scheduled backup whose time came while an earlier one waited for its disk is made after that", async () => {
+    const [program, begun, disk] = ["podkeep", "begun", "disk"].map(inDirectory) as [string, string, string];
+    const create = `echo >> ${begun}\nuntil [ -e ${disk} ]; do sleep 0.02; done\necho '{"file":"x","bytes":1,"tables":{"users":1}}'`;
+    writeFileSync(program, `#!/bin/sh\nif [ $2 = prune ]; then echo '{"removed":[]}'; exit; fi\n${create}\n`, {
+      mode: 0o700,
+    });
+    const count = () => (existsSync(begun) ? readFileSync(begun, "utf8").length : 0);
+    const config = { ...podkeep.app.config, backup_schedule: "30 3 * * *" };
+    const time = new Date(2026, 2, 2, 3, 30).getTime();
+    setSystemTime(time - 50);
+    const end = scheduleBackups(config, [program], silentLogger, { findLoss: () => null, failed: () => {} });
+    try {
+      await until(() => count() === 1);
+      setSystemTime(time + 1);
+      // Until the schedule has seen the time.
+      await Bun.sleep(200);
+      writeFileSync(disk, "");
+      await until(() => count() === 2);
+    } finally {
+      end();
+      setSystemTime();
+    }
+  });
+
+  test("a disk that is full of backups gets room for the next one when fewer are to be kept", async () => {
+    for (let made = 0; made < 3; made++) await backup();
+    const [, , newest = ""] = namesIn();
+    const program = inDirectory("podkeep");
+    const full = `{ echo '{"error":{"message":"no space left on device"}}' >&2; exit 1; }`;
+    writeFileSync(program, `#!/bin/sh\n[ $2 = create ] && ${full}\nexec ${PROGRAM.map(quote).join(" ")} "$@"\n`, {
+      mode: 0o700,
+    });
+    const config = { ...podkeep.app.config, backup_keep: 1 };
+    const made = makeBackup(config, [program], silentLogger, new AbortController().signal);
+    expect(await made.catch(messageOf)).toBe("no space left on device");
+    expect(namesIn()).toEqual([newest]);
   });
 
   test("a scheduled backup fails with the executable's path if it is missing or cut off", async () => {
