@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { latestBackup, readBackup } from "../backups/backups.ts";
 import { LONGEST, lastScheduled } from "../backups/schedule.ts";
 import type { Config } from "../config/settings.ts";
+import { OtherSchema } from "../db/migrations/migrate.ts";
 import { listBackups } from "../db/sqlite/backup-files.ts";
 import { describeDangling, isMissing } from "../db/sqlite/file.ts";
 import { codeOf, isDiskFull, messageOf, reasonOf } from "../errors.ts";
@@ -67,6 +68,10 @@ export function checkNewestBackup(config: Config, now: number): Finding[] {
     if (tables["users"]) return [ok("newest backup", "undamaged")];
     return [warning("newest backup", `${latest.file} has no users`, "If there were any, restore an older backup")];
   } catch (error) {
+    if (error instanceof OtherSchema) {
+      const detail = `${latest.file} was made by a newer podkeep, and only that can restore it`;
+      return [problem("newest backup", detail, "Run podkeep backup create, and keep that file")];
+    }
     const advice = "Run podkeep backup create, then remove the damaged file; check the disk";
     return [problem("newest backup", messageOf(error), advice)];
   }

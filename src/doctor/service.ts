@@ -1,6 +1,6 @@
 // The installed systemd service.
-import { existsSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Place } from "../config/service.ts";
 import type { Config } from "../config/settings.ts";
 import { wordOf } from "../systemd/path-list.ts";
@@ -26,16 +26,35 @@ export function checkService({ data_dir, backup_dir }: Config, place: Place): Fi
     findings.push(warning(ABOUT, `it does not start at boot (${at_boot})`, `${control} enable podkeep`));
   }
   // The account's own service may write wherever the account may.
-  const mayWrite = (directory: string) => isOwn || [DATA_DIRECTORY, ...writable].some((one) => isIn(directory, one));
-  const [data, backups] = [resolve(data_dir), resolve(backup_dir)];
-  const allow = (directory: string) =>
-    `${control} edit podkeep: under [Service], ReadWritePaths=${wordOf(`-${mountPointOf(directory) ?? directory}`)} (podkeep help install)`;
-  if (!mayWrite(data)) {
-    findings.push(problem(ABOUT, `systemd keeps it from writing its data to ${data}`, allow(data)));
-  } else if (!mayWrite(backups)) {
-    findings.push(problem(ABOUT, `systemd keeps it from writing backups to ${backups}`, allow(backups)));
-  }
+  if (!isOwn) findings.push(...checkWritable({ data_dir, backup_dir }, [DATA_DIRECTORY, ...writable], control));
   return findings.length > 0 ? findings : [ok(ABOUT, `it is ${state}, and starts at boot`)];
+}
+
+/** Whether systemd lets the service write its files. @param writable directories that it may write to */
+export function checkWritable(
+  { data_dir, backup_dir }: Pick<Config, "data_dir" | "backup_dir">,
+  writable: string[],
+  control: string,
+): Finding[] {
+  const allowed = writable.map(realOf);
+  const checkOne = (what: string, path: string): Finding[] => {
+    const directory = realOf(path);
+    if (allowed.some((one) => isIn(directory, one))) return [];
+    const paths = wordOf(`-${mountPointOf(directory) ?? directory}`);
+    const advice = `${control} edit podkeep: under [Service], ReadWritePaths=${paths} (podkeep help install)`;
+    return [problem(ABOUT, `systemd keeps it from writing ${what} to ${path}`, advice)];
+  };
+  const data = checkOne("its data", resolve(data_dir));
+  return data.length > 0 ? data : checkOne("backups", resolve(backup_dir));
+}
+
+/** A path as systemd takes it, without symbolic links. What is missing, or can't be looked at, stays as it is. */
+function realOf(path: string): string {
+  try {
+    return existsSync(path) ? realpathSync(path) : join(realOf(dirname(path)), basename(path));
+  } catch {
+    return path;
+  }
 }
 
 const isIn = (path: string, directory: string) => `${path}/`.startsWith(`${directory.replace(/\/+$/, "")}/`);

@@ -24,6 +24,7 @@ import { checkDiskSpace } from "../../src/doctor/disk-space.ts";
 import { examine as examineService } from "../../src/doctor/doctor.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { checkPort } from "../../src/doctor/port.ts";
+import { checkWritable } from "../../src/doctor/service.ts";
 import { CAN_TRACE, inject } from "../faults/strace.ts";
 import { installOn } from "../support/start-server.ts";
 
@@ -349,6 +350,39 @@ test("the newest backup is read: a damaged one is a problem, one without users a
   for (const table of ["tokens", "users"]) sqlite.run(`delete from ${table}`);
   sqlite.close();
   expect(check()).toMatchObject({ state: "warning", detail: expect.stringContaining("has no users") });
+});
+
+test("a newest backup that a newer podkeep made is not called damaged: it has what came after the upgrade", async () => {
+  const podkeep = installOn(directory);
+  await podkeep.user("ann");
+  const { file } = JSON.parse((await podkeep.run(["backup", "create", "--json"])).stdout);
+  const sqlite = new Sqlite(file);
+  sqlite.run("insert into podkeep_migration (name, timestamp) values ('9999_later', '')");
+  sqlite.close();
+  expect(checkNewestBackup(config(), Date.now())).toEqual([
+    {
+      about: "newest backup",
+      state: "problem",
+      detail: `${file} was made by a newer podkeep, and only that can restore it`,
+      advice: "Run podkeep backup create, and keep that file",
+    },
+  ]);
+});
+
+test("a backup directory that leads out of what the service may write to by a symbolic link is a problem", () => {
+  const [data, disk] = [join(directory, "data"), join(directory, "disk")];
+  for (const path of [data, disk]) mkdirSync(path);
+  const backup_dir = join(data, "backups", "podkeep");
+  const check = (...writable: string[]) => checkWritable({ data_dir: data, backup_dir }, writable, "systemctl");
+  expect(check(data)).toEqual([]);
+  symlinkSync(disk, join(data, "backups"));
+  expect(check(data)).toMatchObject([
+    { state: "problem", detail: `systemd keeps it from writing backups to ${backup_dir}` },
+  ]);
+  expect(check(data, disk)).toEqual([]);
+  const link = join(directory, "link");
+  symlinkSync(data, link);
+  expect(check(link, disk)).toEqual([]);
 });
 
 test("a server whose database file was moved is a problem, although it responds", async () => {
