@@ -5,6 +5,7 @@ import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { openDatabase } from "../db/open.ts";
 import { requireRights } from "../db/sqlite/directory-owner.ts";
+import { identityOf } from "../db/sqlite/file.ts";
 import type { Tx } from "../db/statement.ts";
 import { DomainError } from "../errors.ts";
 import { beginCopy, endCopy, type Row, transfers } from "../store/transfer.ts";
@@ -43,9 +44,9 @@ export async function copy(from: string, to: string, config: Config, report: Rep
   // Refuses a file that a server uses; on PostgreSQL that is not known. The source is not migrated.
   const options = { ...config, use: "server", backup_dir: null } as const;
   const [one, other] = [parseLocation(from), parseLocation(to)];
-  if ("file" in one && "file" in other && resolve(one.file) === resolve(other.file))
-    throw new DomainError("invalid", `${from} can't be copied to itself`);
   for (const location of [one, other]) if ("file" in location) requireRights(dirname(location.file));
+  if ("file" in one && "file" in other && isSame(one.file, other.file))
+    throw new DomainError("invalid", `${from} can't be copied to itself`);
   const source = await openDatabase(one, { ...options, create: false, migrate: "command" });
   try {
     const target = await openDatabase(other, { ...options, copying: true });
@@ -57,6 +58,12 @@ export async function copy(from: string, to: string, config: Config, report: Rep
   } finally {
     await source.close();
   }
+}
+
+/** Whether two paths lead to one file, which may be missing. */
+function isSame(one: string, other: string): boolean {
+  const identity = identityOf(one);
+  return resolve(one) === resolve(other) || (identity !== null && identity === identityOf(other));
 }
 
 /**

@@ -1,7 +1,7 @@
 // Copies between a file and PostgreSQL: apps go on with their tokens and see no difference.
 import { Database as Sqlite } from "bun:sqlite";
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { readConfig } from "../../../src/config/settings.ts";
@@ -287,6 +287,20 @@ test("an empty name and the source as its own target are refused as that, not as
     code: "invalid",
     message: `${file} can't be copied to itself`,
   });
+});
+
+test("a link to the source is refused as the target: the source would pass for its own copy", async () => {
+  const file = locationOf(await open({}));
+  const targets = [newFile(), newFile()] as const;
+  mkdirSync(dirname(targets[0]));
+  symlinkSync(file, targets[0]);
+  symlinkSync(dirname(file), dirname(targets[1]));
+  for (const target of targets) {
+    expect(await rejectionOf(move(file, target))).toMatchObject({
+      code: "invalid",
+      message: `${file} can't be copied to itself`,
+    });
+  }
 });
 
 describe("while a server writes to the target", () => {
