@@ -361,6 +361,13 @@ describe("making a backup", () => {
     ]);
   });
 
+  test("who names a file as the backup directory is told that it is none, and not to change its attributes", async () => {
+    const backup_dir = inDirectory("backups");
+    writeFileSync(backup_dir, "");
+    const listed = listAllBackups({ ...podkeep.app.config, backup_dir }, podkeep.clock);
+    expect(await listed.catch(messageOf)).toBe(`${backup_dir} can't be read: a part of the path is not a directory`);
+  });
+
   test("a backup that is removed while the backups are listed is left out", async () => {
     const { file } = await createBackup(podkeep.app.config, podkeep.clock);
     symlinkSync("gone", inDirectory("backups/podkeep-2020-01-01T00-00-00-000Z.db"));

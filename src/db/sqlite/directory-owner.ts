@@ -44,6 +44,14 @@ export function isOwn(path: string): boolean {
   }
 }
 
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
 /** What to type if a file or a directory that this account owns, or any for root, is refused all the same. */
 export const adviseOnFlag = (path: string): string => `lsattr -d may show an i for it: sudo chattr -i ${quote(path)}`;
 
@@ -69,6 +77,8 @@ export function adviseOnDenial(error: unknown, path: string): string {
 
 /** For commands. @throws DomainError "unavailable" if this account is denied the directory, with what to do */
 export function requireRights(directory: string): void {
+  // A file in its place: using it as a directory says so.
+  if (isFile(directory)) return;
   try {
     accessSync(directory, constants.R_OK | constants.X_OK);
   } catch (error) {
