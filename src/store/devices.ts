@@ -70,6 +70,16 @@ export const updateDevice = statement(
       .returning(["id", "caption"]),
 );
 
+/** Renames a device, if it is called as before. */
+export const renameDevice = statement((db, p: Owner & { id: string; from: string; to: string }) =>
+  db
+    .updateTable("devices")
+    .set({ caption: p.to })
+    .where("user_id", "=", p.user_id)
+    .where("id", "=", p.id)
+    .where("caption", "=", p.from),
+);
+
 export const deleteDevice = statement((db, p: Owner & { id: string }) =>
   db.deleteFrom("devices").where("user_id", "=", p.user_id).where("id", "=", p.id).returning("id"),
 );

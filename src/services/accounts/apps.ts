@@ -2,8 +2,8 @@
 import { printable } from "../../domain/printable.ts";
 import { DomainError } from "../../errors.ts";
 import { listProducts } from "../../store/clients.ts";
-import { listDevices as listDeviceRows, updateDevice } from "../../store/devices.ts";
-import { findTokenById, listUserTokens, renameToken } from "../../store/tokens.ts";
+import { renameDevice } from "../../store/devices.ts";
+import { listUserTokens, renameToken } from "../../store/tokens.ts";
 import { type Actor, requirePassword, type Scope } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { type Device, deviceOfToken, listDevices } from "../devices/devices.ts";
@@ -73,13 +73,10 @@ export async function renameApp({ database }: Context, actor: Actor, id: string,
   const label = printable(text).trim();
   if (!label) throw new DomainError("invalid", "An app's name has 1 to 100 printable characters");
   checkLabel(label);
-  const device = deviceOfToken(id);
   const [row] = await database.write(async (tx) => {
-    const [before] = await findTokenById(tx, { id });
+    const before = (await listUserTokens(tx, { user_id })).find((token) => token.id === id);
     const renamed = await renameToken(tx, { user_id, id, label });
-    const devices = renamed.length > 0 ? await listDeviceRows(tx, { user_id }) : [];
-    const isCalledSo = devices.some((one) => one.id === device && one.caption === before?.label);
-    if (isCalledSo) await updateDevice(tx, { user_id, id: device, caption: label, type: null });
+    if (before) await renameDevice(tx, { user_id, id: deviceOfToken(id), from: before.label, to: label });
     return renamed;
   }, user_id);
   if (!row) throw new DomainError("not_found", `There is no token ${id}`);
