@@ -1,4 +1,5 @@
 // Feed URLs: which are valid, which are the same feed, and the guid computed from one (docs/api.md).
+import { trimUnseen } from "./printable.ts";
 import { parseUrl } from "./url.ts";
 
 /** A valid feed URL. */
@@ -75,12 +76,9 @@ export function takeFeedUrl(text: string): string {
 /** A host with a dot or a port, and without a user: that mailto:ann@a.example has a user is not what it means. */
 const BARE_HOST = /^(?=[^/?#]*(?:\.|:\d))[^\s/?#@:]+(?::\d+)?(?:[/?#]|$)/;
 
-/** Around a text, what shows nothing. */
-const UNSEEN = /^[\s\p{DI}]+|(?<![\s\p{DI}])[\s\p{DI}]+$/gu;
-
 /** The same from a field that takes URLs without https://, as browsers show them, and with what shows nothing around them. */
 export function takeTypedUrl(text: string): string {
-  const url = takeFeedUrl(text.replace(UNSEEN, ""));
+  const url = takeFeedUrl(trimUnseen(text));
   return BARE_HOST.test(url) ? `https://${url}` : url;
 }
 

@@ -21,12 +21,17 @@ const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
 /** Removes embeddings, overrides and isolates (UAX #9): with them a text can reorder the text around it. */
 export const withoutBidiControls = (text: string): string => text.replace(BIDI_CONTROLS, "");
 
-const WITHOUT_WIDTH = /\p{Default_Ignorable_Code_Point}/gu;
+// DI: Default_Ignorable_Code_Point.
+const UNSEEN = /\p{DI}/gu;
+const UNSEEN_AROUND = /^[\s\p{DI}]+|(?<![\s\p{DI}])[\s\p{DI}]+$/gu;
 
 /** Removes what shows nothing, such as spaces without width and soft hyphens. */
-export const withoutUnseen = (text: string): string => text.replace(WITHOUT_WIDTH, "");
+export const withoutUnseen = (text: string): string => text.replace(UNSEEN, "");
 
-const SEEN = /[^\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Z}\p{M}\u2800]/u;
+/** Removes what shows nothing, and spaces, from both ends. */
+export const trimUnseen = (text: string): string => text.replace(UNSEEN_AROUND, "");
+
+const SEEN = /[^\p{DI}\p{Cc}\p{Cf}\p{Z}\p{M}\u2800]/u;
 
 /** Whether a text shows something: a mark without a letter does not, nor the empty sign of Braille. */
 export const isSeen = (text: string): boolean => SEEN.test(text);
