@@ -42,8 +42,8 @@ const zoneIn = (files: SettingsFile[]) => files.map(({ variables }) => variables
 
 /** The time zone that a service has by its settings files; undefined if they leave it to the system. */
 export function zoneOfService(files: SettingsFile[]): string | undefined {
-  const zone = zoneIn(files)?.replace(/^:/, "");
-  return zone === undefined || isZone(zone) ? zone : "UTC";
+  const zone = zoneIn(files);
+  return zone === undefined ? undefined : (findZone(zone) ?? "UTC");
 }
 
 /** What can be used, and is hardly meant. @param zone TZ, as the server sees it */
@@ -63,16 +63,19 @@ const findTrustInAll = ({ trusted_proxies }: Pick<Config, "trusted_proxies">): s
 
 /** A time zone that the runtime does not know, as those of POSIX such as CET-1CEST: it takes UTC then. */
 function findUnknownZone({ backup_schedule }: Pick<Config, "backup_schedule">, zone: string | undefined): string[] {
-  if (backup_schedule === undefined || !zone || isZone(zone.replace(/^:/, ""))) return [];
+  if (backup_schedule === undefined || !zone || findZone(zone)) return [];
   const schedule = envNameOf("backup_schedule");
   return [`TZ="${zone}" is not the name of a time zone, so ${schedule} counts in UTC (example: Europe/Berlin)`];
 }
 
-function isZone(timeZone: string): boolean {
+/** The time zone that TZ names, maybe after a colon (POSIX); null if the runtime does not know it. */
+function findZone(name: string): string | null {
+  const timeZone = name.replace(/^:/, "");
   try {
-    return Boolean(new Intl.DateTimeFormat("en", { timeZone }));
+    new Intl.DateTimeFormat("en", { timeZone });
+    return timeZone;
   } catch {
-    return false;
+    return null;
   }
 }
 
