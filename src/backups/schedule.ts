@@ -48,39 +48,43 @@ export function scheduleBackups(
   if (config.backup_schedule === undefined) return () => {};
   const ended = new AbortController();
   let retry: Timer | undefined;
+  let running = false;
   // Whether a time of the schedule came during a run, which may wait for its disk for days.
   let missed = false;
-  const run = async () => {
+  /** False after a failure, and at the end. */
+  const makeIfDue = async (): Promise<boolean> => {
     clearTimeout(retry);
     const silent = setTimeout(() => {
       log.warn(`${config.backup_dir} does not respond: a backup that is due is made when it does`);
     }, LONGEST_RESPONSE);
     try {
       const due = await isDue(config, systemClock.now()).finally(() => clearTimeout(silent));
-      if (!due || ended.signal.aborted) return;
+      if (ended.signal.aborted) return false;
+      if (!due) return true;
       const loss = findLoss();
       if (loss !== null) throw new Error(loss);
       await makeBackup(config, program, log, AbortSignal.any([ended.signal, AbortSignal.timeout(LONGEST)]));
+      return true;
     } catch (error) {
-      if (ended.signal.aborted) return;
+      if (ended.signal.aborted) return false;
       log.error({ reason: reasonOf(error) }, "backup failed");
       failed();
-      missed = false;
-      retry = setTimeout(() => void cron.trigger(), pause);
+      retry = setTimeout(() => void run(), pause);
+      return false;
     }
   };
-  const protect = () => {
-    missed = true;
+  const run = async (): Promise<void> => {
+    missed = running;
+    if (running) return;
+    running = true;
+    const made = await makeIfDue();
+    running = false;
+    if (made && missed) await run();
   };
-  const cron = new Cron(config.backup_schedule, { mode: "5-part", protect }, async () => {
-    do {
-      missed = false;
-      await run();
-    } while (missed && !ended.signal.aborted);
-  });
+  const cron = new Cron(config.backup_schedule, { mode: "5-part" }, run);
   // A computer without a battery begins each time in the past, until it has asked the network.
   const wait = compareWithBuild(systemClock.now()) === "before" ? CLOCK_WAIT : 0;
-  const first = setTimeout(() => void cron.trigger(), wait);
+  const first = setTimeout(() => void run(), wait);
   return () => {
     cron.stop();
     clearTimeout(first);
