@@ -82,10 +82,7 @@ export async function previewRestore(
     throw new DomainError("invalid", `${formatTime(moment.as_of)} is in the future`);
   }
   const then = await listSubscribedAt(context, actor, moment);
-  const { result: set, changes } = await restoreThen(context, actor, readWanted(then), exact, { dry_run: true });
-  const titleOf = ({ subscription, merged_into, title }: Change) =>
-    merged_into === null && subscription !== null ? (set.byId(subscription)?.title ?? null) : title;
-  return { then, changes: changes.map((change) => ({ ...change, title: titleOf(change) })) };
+  return { then, changes: await restoreThen(context, actor, readWanted(then), exact, { dry_run: true }) };
 }
 
 /**
@@ -108,20 +105,21 @@ export async function restoreSubscriptions(
   // Without a transaction, which would load the whole list while other users wait.
   const wanted = readWanted(then);
   const left = await restoreThen(context, actor, wanted, exact, { dry_run: true });
-  if (left.changes.length > 0) {
+  if (left.length > 0) {
     const restoring = restoreThen(context, actor, wanted, exact, { dry_run: false });
-    changes.push(...(await asPart(restoring, changes.length === 0)).changes);
+    changes.push(...(await asPart(restoring, changes.length === 0)));
   }
   return changes;
 }
 
-function restoreThen(
+/** @returns what changes, with the titles that the podcasts then have */
+async function restoreThen(
   context: Context,
   actor: Actor,
   wanted: ReturnType<typeof readWanted>,
   exact: boolean,
   options: Rehearsal,
-): Promise<{ result: WorkingSet; changes: Change[] }> {
+): Promise<Change[]> {
   const wantedWith = (present: { id: number; feed_url: string }[]) => {
     const urls = new Map(present.map(({ id, feed_url }) => [id, feed_url]));
     const changed = wanted.filter(isMovable).filter((one) => urls.get(one.past.id) !== one.past.feed_url);
@@ -129,9 +127,13 @@ function restoreThen(
   };
   const restore = (set: WorkingSet) => {
     restoreList(set, wanted, exact);
-    return set;
+    return (id: number) => set.byId(id)?.title ?? null;
   };
-  return changeSubscriptions(context, actor, wantedWith, restore, options);
+  const { result: titleOf, changes } = await changeSubscriptions(context, actor, wantedWith, restore, options);
+  return changes.map((change) => {
+    const { subscription, merged_into } = change;
+    return subscription === null || merged_into !== null ? change : { ...change, title: titleOf(subscription) };
+  });
 }
 
 type ChangeOne = (set: WorkingSet, subscription: SubscriptionState) => void;
