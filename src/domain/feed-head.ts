@@ -103,10 +103,10 @@ export class FeedHeadReader {
     this.#isFeed = true;
     this.#path.push(local);
     if (this.#path.length > DEEPEST) throw new FeedHeadError("its elements are nested too deeply");
-    if (/^(item|entry)$/.test(local) && this.#path.length <= 3) {
+    if (isItem(local) && this.#path.length <= 3) {
       if (this.head.title !== null) this.hasHead = true;
       this.#item = {};
-    } else if (this.#item) this.#openInItem(local, attributes);
+    } else if (this.#isOfItem()) this.#openInItem(local, attributes);
     const field = this.#isChannel() && !this.hasHead ? fieldOf(local) : null;
     if (field && this.head[field] === null) {
       this.#field = field;
@@ -135,7 +135,7 @@ export class FeedHeadReader {
       item[this.#itemField] = this.#text;
       this.#itemField = null;
     }
-    if (!/^(item|entry)$/.test(name)) return;
+    if (!isItem(name)) return;
     this.#item = null;
     this.items.add(item);
   }
@@ -159,6 +159,11 @@ export class FeedHeadReader {
     return root === "feed" ? this.#path.length === 2 : channel === "channel" && this.#path.length === 3;
   }
 
+  // What is deeper describes something else, such as the feed that an entry is from (RFC 4287, 4.2.11).
+  #isOfItem(): boolean {
+    return this.#item !== null && isItem(this.#path.at(-2) ?? "");
+  }
+
   #close(): void {
     const endsText = this.#path.length === this.#depth;
     const name = this.#path.pop() ?? "";
@@ -174,6 +179,8 @@ export class FeedHeadReader {
     this.hasHead = title !== null && guid !== null && new_feed_url !== null;
   }
 }
+
+const isItem = (name: string) => name === "item" || name === "entry";
 
 function requireFeed(root: string): void {
   if (["rss", "feed", "rdf:rdf"].includes(root)) return;

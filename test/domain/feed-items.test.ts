@@ -57,6 +57,14 @@ test("a title with marked-up words is read whole", () => {
   expect(find(feed, [wanted("2")]).found).toMatchObject([{ title: "One more time" }]);
 });
 
+test("the title of the feed that an entry is from is not that of the episode", () => {
+  const source = "<source><id>planet</id><title>A Planet</title><published>2000-01-01T00:00:00Z</published></source>";
+  const feed = `<feed><title>A Show</title><entry>${source}<id>2</id><title>Two</title></entry></feed>`;
+  expect(find(feed, [wanted("2")]).found).toEqual([{ title: "Two", duration: null, published_at: null }]);
+  const logo = rss("<item><image><title>A logo</title></image><guid>2</guid></item>");
+  expect(find(logo, [wanted("2")]).found).toMatchObject([{ title: null }]);
+});
+
 test("reading ends when all wanted episodes are found, and at the first episode if none is wanted", () => {
   const feed = rss(Array.from({ length: 100 }, (_, index) => item(`${index}`)).join(""));
   expect(find(feed, [wanted("3"), wanted("0")]).used).toBeLessThan(feed.indexOf("Episode 5"));
