@@ -43,6 +43,9 @@ async function* withWholeStart(body: AsyncIterable<Uint8Array>): AsyncGenerator<
   if (start) yield start;
 }
 
+/** What servers write that compress nothing; podcast apps read their feeds. */
+const NO_CODING = ["", "identity", "none", "utf-8", "utf8"];
+
 function decompress(response: IncomingMessage): Readable {
   const coding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   const stream =
@@ -52,7 +55,7 @@ function decompress(response: IncomingMessage): Readable {
     stream.on("error", () => {});
     return response.pipe(stream);
   }
-  if (coding === "identity" || coding === "") return response;
+  if (NO_CODING.includes(coding)) return response;
   response.destroy();
   throw new FetchError(`the encoding ${coding.slice(0, 20)} is unknown`);
 }

@@ -113,6 +113,14 @@ describe("a feed is read", () => {
     expect(requests[0]?.headers.get("accept-encoding")).toBe("gzip, br");
   });
 
+  // OkHttp reads what it does not know as if it were not compressed.
+  test("with a Content-Encoding that is none", async () => {
+    for (const coding of ["identity", "none", "UTF-8"]) {
+      respond = () => new Response(RSS, { headers: { "Content-Encoding": coding } });
+      expect(await fetchFeed()).toMatchObject({ kind: "read" });
+    }
+  });
+
   for (const [name, bytes, type] of [
     ["Latin-1 by the HTTP header", Buffer.from(RSS, "latin1"), "text/xml; charset=ISO-8859-1"],
     [
