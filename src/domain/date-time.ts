@@ -16,7 +16,8 @@ export function parseDateTime(text: string): number | null {
   const date = new Date(0);
   date.setUTCFullYear(Number(match[1]), month - 1, day);
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
-  const milliseconds = Number((match[7] ?? "").padEnd(3, "0").slice(0, 3));
+  // A leap second is the beginning of the next one: with its fraction, a `since` would be later than changes of that.
+  const milliseconds = second === 60 ? 0 : Number((match[7] ?? "").padEnd(3, "0").slice(0, 3));
   const offset = (Number(match[9] ?? 0) * 60 + Number(match[10] ?? 0)) * (match[8] === "-" ? -1 : 1);
   return date.setUTCHours(hour, minute - offset, second, milliseconds);
 }
