@@ -26,7 +26,12 @@ export const MOST_DEVICES = 200;
 /** Letters of ASCII, digits and _ . - (the gPodder API's rule, and a limit). Browsers take . and .. for paths. */
 export const isDeviceId = (id: string) => ID.test(id);
 
-const readCaption = (text: string) => printable(text).trim().slice(0, LONGEST_CAPTION);
+/** Of a sign that is cut in two, such as an emoji, the half is left out. */
+const readCaption = (text: string) =>
+  printable(text)
+    .trim()
+    .slice(0, LONGEST_CAPTION)
+    .replace(/\p{Cs}$/u, "");
 
 /** Lists the actor's user's devices by id. */
 export function listDevices({ database }: Context, { user_id }: Actor) {

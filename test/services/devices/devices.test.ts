@@ -297,6 +297,16 @@ test("a client that makes room for a new one goes with all that it held", async 
   expect(await podkeep.sql("select feed from holdings")).toEqual([]);
 });
 
+test("a name that is too long ends with a whole emoji, or before it", async () => {
+  for (const [units, end] of [
+    [198, "🎧"],
+    [199, ""],
+  ] as const) {
+    await save("phone", `${"x".repeat(units)}🎧🎧`);
+    expect(await list()).toMatchObject([{ caption: `${"x".repeat(units)}${end}` }]);
+  }
+});
+
 test("a token that may only read changes none", async () => {
   const reader = { ...actAsUser(ann.id), kind: "token" as const, scope: "read" as const };
   await save("phone");
