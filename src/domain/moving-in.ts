@@ -37,8 +37,10 @@ export const MovingDevice = z.object({
 export interface Moving {
   /** Where it comes from: a host, or what wrote the file. */
   source: string;
-  /** Whether podkeep wrote it: a position of 0 is the start of an episode, and `plays` has all that was listened to. */
+  /** Whether it is podkeep's export: `plays` has all that was listened to. */
   isOwn: boolean;
+  /** Whether a position of 0 is the start of an episode, as podkeep has it. */
+  marksStart: boolean;
   feeds: z.infer<typeof MovingFeed>[];
   devices: MovingDevice[];
   /** In the order in which they arrived there. */
@@ -55,6 +57,7 @@ export type MovingDevice = z.infer<typeof MovingDevice>;
 export const nothingFrom = (source: string): Moving => ({
   source,
   isOwn: false,
+  marksStart: false,
   feeds: [],
   devices: [],
   actions: [],

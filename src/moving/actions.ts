@@ -12,12 +12,19 @@ const MOST_RESPONSES = 1000;
 
 const Actions = z.object({ actions: z.array(z.unknown()), timestamp: z.coerce.number().catch(0) });
 
+/** Reads all actions, and what a position of 0 means in them. @throws as `readActions` does */
+export async function readEpisodes(remote: Remote, pathOf: (since: number) => string) {
+  const actions = await readActions(remote, pathOf);
+  const marksStart = actions.some(({ position }) => position === 0) && (await remote.isPodkeep());
+  return { actions, marksStart };
+}
+
 /**
  * Reads all actions; those that can't be read are left out, as in an upload.
  * @param pathOf the path for what came since a time in seconds
  * @throws DomainError "too_large" if there are more than a million, or too many parts
  */
-export async function readActions(remote: Remote, pathOf: (since: number) => string): Promise<EpisodeAction[]> {
+async function readActions(remote: Remote, pathOf: (since: number) => string): Promise<EpisodeAction[]> {
   const all: EpisodeAction[] = [];
   const seen = new Set<string>();
   let since = 0;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type Moving, MovingDevice, nothingFrom } from "../domain/moving-in.ts";
 import { isText } from "../domain/sent-actions.ts";
 import { hashText } from "../domain/text-keys.ts";
-import { readActions } from "./actions.ts";
+import { readEpisodes } from "./actions.ts";
 import { type Answer, type Remote, readAnswer, readJson, readList, requireOk } from "./remote.ts";
 
 const Devices = z.array(z.unknown());
@@ -40,8 +40,7 @@ export async function readGpodder(remote: Remote): Promise<Moving> {
   const devices = Devices.safeParse(readJson(answer)).data ?? [];
   moving.devices = devices.flatMap((one) => MovingDevice.safeParse(one).data ?? []).filter(({ id }) => isText(id));
   moving.feeds = await readFeeds(remote, name, moving.devices);
-  moving.actions = await readActions(remote, (since) => `/api/2/episodes/${name}.json?since=${since}`);
-  return moving;
+  return { ...moving, ...(await readEpisodes(remote, (since) => `/api/2/episodes/${name}.json?since=${since}`)) };
 }
 
 async function readFeeds(remote: Remote, name: string, devices: Moving["devices"]): Promise<Moving["feeds"]> {

@@ -15,10 +15,11 @@ const Line = z.union([
   z.tuple([z.literal("devices"), MovingDevice]),
   z.tuple([z.literal("source"), z.string().max(500).refine(isText)]),
   z.tuple([z.literal("isOwn"), z.boolean()]),
+  z.tuple([z.literal("marksStart"), z.boolean()]),
 ]);
 
-export function* writeMoving({ source, isOwn, ...lists }: Moving): Generator<string> {
-  yield `${JSON.stringify(["source", source])}\n${JSON.stringify(["isOwn", isOwn])}\n`;
+export function* writeMoving({ source, isOwn, marksStart, ...lists }: Moving): Generator<string> {
+  for (const said of Object.entries({ source, isOwn, marksStart })) yield `${JSON.stringify(said)}\n`;
   for (const [name, list] of Object.entries(lists)) {
     for (let start = 0; start < list.length; start += 100) {
       yield list
@@ -89,6 +90,7 @@ function addLine(moving: Moving, text: string): void {
   const [name, value] = data;
   if (name === "source") moving.source = value;
   else if (name === "isOwn") moving.isOwn = value;
+  else if (name === "marksStart") moving.marksStart = value;
   else if (name === "feeds") moving.feeds.push(value);
   else if (name === "devices") moving.devices.push(value);
   else if (name === "plays") moving.plays.push(value);

@@ -1,7 +1,7 @@
 // Servers with Nextcloud's gPodder Sync app.
 import { z } from "zod";
 import { type Moving, nothingFrom } from "../domain/moving-in.ts";
-import { readActions } from "./actions.ts";
+import { readEpisodes } from "./actions.ts";
 import { type Remote, readAnswer, readJson } from "./remote.ts";
 
 const PLACE = "/index.php/apps/gpoddersync";
@@ -21,6 +21,6 @@ export async function readNextcloud(remote: Remote): Promise<Moving> {
   return {
     ...nothingFrom(remote.host),
     feeds: urls.map((feed_url) => ({ feed_url, title: null, guid: null })),
-    actions: await readActions(remote, (since) => `${PLACE}/episode_action?since=${since}`),
+    ...(await readEpisodes(remote, (since) => `${PLACE}/episode_action?since=${since}`)),
   };
 }

@@ -68,6 +68,7 @@ export function readExport(text: string): Moving {
   const live = tables.subscriptions.filter(isSubscribed);
   // Of an earlier podkeep, which kept no plays, positions are all that is known of listening.
   moving.isOwn = tables.plays !== undefined;
+  moving.marksStart = moving.isOwn;
   moving.feeds = live.map(({ feed_url, title, guid }) => ({ feed_url, title, guid: guid.toLowerCase() }));
   moving.devices = tables.devices;
   const feedOf = feedsIn(tables);

@@ -45,6 +45,8 @@ export interface Remote extends Account {
   host: string;
   /** Sends a request, again if the server asks to wait a while. @throws DomainError "unavailable" if there is no response, "invalid" for a redirect elsewhere */
   send(path: string, method?: "GET" | "POST"): Promise<Answer>;
+  /** Whether it is podkeep, as it says where it refuses who has no password. */
+  isPodkeep(): Promise<boolean>;
 }
 
 /**
@@ -116,7 +118,13 @@ export function openRemote(account: Account, bearer = false): Remote {
       throw new DomainError("unavailable", `${host} can't be reached: ${reasonOf(error)}`, { cause: error });
     }
   }
-  return { ...account, host, send };
+  async function isPodkeep(): Promise<boolean> {
+    const url = new URL("api/2/devices/podkeep.json", server);
+    const asked = fetch(url, { redirect: "manual", signal: AbortSignal.timeout(PATIENCE) });
+    const { status, headers } = await asked.catch(() => Response.error());
+    return status === 401 && (headers.get("www-authenticate") ?? "").includes('realm="podkeep"');
+  }
+  return { ...account, host, send, isPodkeep };
 }
 
 function redirected(host: string, target: URL | null): DomainError {

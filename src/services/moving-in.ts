@@ -67,7 +67,7 @@ export async function moveIn(
   const now = context.clock.now();
   const rehearsed = new EpisodeSet([], () => 0, hashText);
   const meant: MeantFeeds = { client: null, hashes: new Map() };
-  const copy: Copy = { actor, dry_run, meant, now, marksStart: moving.isOwn, rehearsed };
+  const copy: Copy = { actor, dry_run, meant, now, marksStart: moving.marksStart, rehearsed };
   const batches = inBatches(moving, now);
   const plays = pastPlays(context, moving, now);
   const all = batches.reduce((sum, { actions }) => sum + actions.length, plays.length);

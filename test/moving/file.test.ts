@@ -148,7 +148,7 @@ test("all that moves in arrives, and more than a user can have here, or more tex
   const action = play(60, { feed_url: FEED.url });
   const plays = [{ ...action, begun_at: 0 }];
   const lists = { devices, feeds, actions: [action], untimed: [action], plays };
-  const moving = { ...nothingFrom("podkeep"), isOwn: true, ...lists };
+  const moving = { ...nothingFrom("podkeep"), isOwn: true, marksStart: true, ...lists };
   const bytes = new TextEncoder().encode([...writeMoving(moving)].join(""));
   async function* lines(end = bytes.length) {
     for (let at = 0; at < end; at += 1000) yield bytes.subarray(at, Math.min(at + 1000, end));

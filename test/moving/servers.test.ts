@@ -200,6 +200,12 @@ describe("each server's list and places are read", () => {
     expect(await read(url)).toMatchObject({ devices: [{ id: "phone" }], actions: EXPECTED });
   });
 
+  test("a position of 0 on a server that is not podkeep leaves positions as they are", async () => {
+    const actions = [...ACTIONS.actions, { ...play, position: 0 }];
+    const url = serve({ ...GPODDER_NET, "/api/2/episodes/ann.json": json({ actions, timestamp: 1 }) });
+    expect(await read(url)).toMatchObject({ actions: [{ position: 60 }, { position: 0 }], marksStart: false });
+  });
+
   test("a place without a time is older than everything here", async () => {
     const url = serve({ ...GPODDER_NET, "/api/2/episodes/ann.json": json({ actions: [play], timestamp: 1 }) });
     expect((await read(url)).actions).toMatchObject([{ position: 60, sent_at: UNTIMED }]);

@@ -105,6 +105,25 @@ describe("from a podkeep server", () => {
     expect(placesOf(name)).toEqual(expected(type === "nextcloud" ? PLAYS : ACTIONS));
   });
 
+  test.each(["gpodder", "nextcloud"])(
+    "by %s: what was marked as not played is at its start, and no mark as played",
+    async (type) => {
+      const [name, other] = [await user(`unplayed-${type}`), `unplayed-${type}`];
+      await there.run(["user", "create", other, "--password-stdin"], PASSWORD);
+      const unplayed = { ...PLAYS[0], started: 0, position: 0, timestamp: "2026-01-05T12:00:00" };
+      await fetch(`${address}/api/2/episodes/${other}.json?device=computer`, {
+        method: "POST",
+        headers: { ...basicAuth(other, PASSWORD), "User-Agent": "AntennaPod-Desktop/1.0" },
+        body: JSON.stringify([unplayed]),
+      });
+      expect(readUser(there.data, other).places).toMatchObject([{ kind: "play", position: 0 }]);
+      const args = ["import", name, "--from", address, "--user", other, "--type", type, "--password-stdin"];
+      expect(await here.run(args, PASSWORD)).toMatchObject({ code: 0, err: "" });
+      const { places, plays } = stateOf(name);
+      expect({ places, plays }).toEqual({ places: readUser(there.data, other).places, plays: [] });
+    },
+  );
+
   test("by the Open Podcast API, with a token: the list is equal, with its guids", async () => {
     const name = await user("by-token");
     const { token } = (await there.run(["token", "issue", "ann", "--json"])).json;
