@@ -49,3 +49,15 @@ for (const [what, typed, stored] of [
     expect(remove.toSorted()).toEqual([...stored]);
   });
 }
+
+test("what Kasts removes is removed though the podcast's URL ends with a space, which Qt decodes", async () => {
+  const [kasts, other] = [askAs("Kasts/26.04"), askAs("Elsewhere/1")];
+  await other("POST", OTHER, { add: ["https://feeds.example/rss%20"], remove: [] });
+  const { add } = await kasts("GET", `${CHANGES}?since=0`);
+  for (const stored of [add[0], add[0].trim()]) {
+    await kasts("POST", CHANGES, { add: [], remove: [stored] });
+    expect((await other("GET", `${OTHER}?since=0`)).add).toEqual([]);
+    await kasts("POST", CHANGES, { add: [stored], remove: [] });
+    expect((await other("GET", `${OTHER}?since=0`)).add).toEqual(["https://feeds.example/rss%20"]);
+  }
+});

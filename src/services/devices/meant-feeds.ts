@@ -23,7 +23,8 @@ export async function findMeant<Sent extends { feed: string; feed_url: string }>
   const known = new Set((await findFeeds(tx, { user_id }, feeds)).map(({ feed }) => feed));
   if (sent.every(({ feed }) => known.has(feed))) return sent;
   const encoded = [...(await listEncodedLeft(tx, { user_id })), ...(await listEncoded(tx, { user_id }))];
-  const keyOf = (feed_url: string) => hashFeedUrl(spell(feed_url, spelling));
+  // What an app sends is read without spaces at its end.
+  const keyOf = (feed_url: string) => hashFeedUrl(spell(feed_url, spelling).trimEnd());
   const meant = new Map(encoded.map(({ feed_url }) => [keyOf(feed_url), feed_url]));
   return sent.map((one) => {
     const known_url = known.has(one.feed) ? undefined : meant.get(keyOf(one.feed_url));
