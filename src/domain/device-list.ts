@@ -130,6 +130,17 @@ interface ListingChange {
 }
 
 /**
+ * Whether a client that asks for everything again may hold a feed which it received: it takes its own time at the end of a
+ * sync, and has none if that failed. One that uploads all it has says so; one that takes its own changes for somebody
+ * else's would drop what its user has just added, and is not sent it again.
+ */
+const mayHold = (
+  { changed }: Listing,
+  { began }: ClientSpellings,
+  { clock, reportsAll, mistakesOwn }: Habits,
+): boolean => clock === "own" && !reportsAll && !mistakesOwn && changed > began;
+
+/**
  * Selects what a GET sends to a client, a feed after the other.
  * @param listings at least those that changed after `start` or are resent after it, and everything that the client
  *   reported as added when `since` is 0
@@ -154,7 +165,7 @@ export function* changesFor(
       const mayRemove = resent && !skips && !habits.removesOthers;
       yield { listing, add: [feed_url], remove: mayRemove && other !== null ? heldAs(other, habits) : [] };
     } else if (habits.removesOthers) continue;
-    else if (window.since !== 0 || holding?.reported || habits.asksAll) {
+    else if (window.since !== 0 || holding?.reported || habits.asksAll || mayHold(listing, spellings, habits)) {
       // A device that starts from nothing has nothing to remove but what it brings along.
       yield { listing, add: [], remove: [...urlsToRemove(listing, holding, spellings, habits)] };
     }

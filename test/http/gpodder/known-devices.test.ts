@@ -506,3 +506,16 @@ test("an upload that is repeated after a lost response brings back no podcast th
     expect([agent, now]).toEqual([agent, []]);
   }
 });
+
+test("Cardo asks for everything again after a failed sync, and loses what it received and another app removed since", async () => {
+  const { guid } = await ann.add(X);
+  const cardo = appOf(await ann.another(), "tauri-plugin-http/2");
+  const before = await ann.add(SERVER);
+  await ann.request("PATCH", `/subscriptions/${before.guid}`, { is_subscribed: false });
+  expect(await cardo.get(0)).toMatchObject({ add: [X], remove: [] });
+  await ann.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+  // Twice: the response may be lost too.
+  for (let n = 0; n < 2; n++) expect(await cardo.get(0)).toMatchObject({ add: [], remove: [X] });
+  await cardo.post([X]);
+  expect((await cardo.get(0)).add).toEqual([X]);
+});
