@@ -6,6 +6,7 @@ import { findStart, type Start } from "../../src/config/program.ts";
 import { DomainError } from "../../src/errors.ts";
 import { issueToken, listTokens, revokeToken } from "../../src/services/accounts/tokens.ts";
 import type { Admin, Scope } from "../../src/services/actor.ts";
+import { placeOf } from "../../src/systemd/installed.ts";
 import { ADDRESS_SETTINGS, addSettings, flagsOf, serviceFiles } from "../flags.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { formatPast, formatTime, layPairs, layTable, printResult, requireOutput, toDay } from "../terminal/output.ts";
@@ -67,9 +68,9 @@ async function issue(
 
 /** How the server was started, for advice. */
 export function startOfServer(command: Command): Start {
-  const [file] = serviceFiles(flagsOf(command));
-  if (!file) return findStart();
-  return process.getuid?.() === 0 ? "service" : "own service";
+  const place = placeOf(serviceFiles(flagsOf(command)));
+  if (!place) return findStart();
+  return place.isOwn ? "own service" : "service";
 }
 
 /** What to know of the address that apps are given, and what to do so that phones reach it. */

@@ -3,13 +3,13 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { App } from "../app.ts";
 import { findProblems, zoneOfService } from "../config/problems.ts";
-import { ownPlace, SYSTEM_PLACE } from "../config/service.ts";
 import type { Config, Flags, SettingsFile } from "../config/settings.ts";
 import { becomeOwnerOf } from "../db/sqlite/directory-owner.ts";
 import { requireResponse } from "../db/sqlite/directory-response.ts";
 import { reasonOf } from "../errors.ts";
 import { withTemporaryToken } from "../services/accounts/tokens.ts";
 import { latestTimestamp } from "../services/accounts/users.ts";
+import { placeOf } from "../systemd/installed.ts";
 import { checkBackups, checkNewestBackup } from "./backups.ts";
 import { checkClock, compareClocks } from "./clock.ts";
 import { checkDataDirectory, findDenial } from "./data-directory.ts";
@@ -50,7 +50,7 @@ export async function examine(flags: Flags, files: SettingsFile[], outside: Outs
   const { finding, app } = denied ? { finding: denied, app: null } : await checkDatabase(config);
   findings.push(finding);
   try {
-    const place = process.getuid?.() === 0 ? SYSTEM_PLACE : ownPlace();
+    const place = placeOf(files);
     const withToken = <T>(work: (token: string | null) => Promise<T>) =>
       app ? withTemporaryToken(app, work) : work(null);
     findings.push(
@@ -60,7 +60,7 @@ export async function examine(flags: Flags, files: SettingsFile[], outside: Outs
       ...(await attempt("deletions", async () => (app ? checkDeletions(app) : []))),
       ...(await attempt("feeds", async () => (app ? checkFeeds(app) : []))),
       ...(await attempt("address", () => checkOutside(outside, withToken))),
-      ...(await attempt("service", () => (files.length > 0 ? checkService(config, place) : []))),
+      ...(await attempt("service", () => (place ? checkService(config, place) : []))),
       ...(await attempt("port", () => withToken((token) => checkPort(config, token)))),
       ...(await attempt("metrics port", () => checkMetricsPort(config))),
     );

@@ -1,6 +1,6 @@
 // The installed service, for commands that work on its data.
 import { existsSync, readFileSync } from "node:fs";
-import { ownPlace, SYSTEM_PLACE } from "../config/service.ts";
+import { ownPlace, type Place, SYSTEM_PLACE } from "../config/service.ts";
 import { envNameOf } from "../config/setting-list.ts";
 import type { Flags, SettingsFile } from "../config/settings.ts";
 import { DomainError, reasonOf } from "../errors.ts";
@@ -14,21 +14,29 @@ type Service =
   | { needsRoot: true; advice: string };
 
 /**
- * The account's own service, else the system's. Null if none is installed, or if a flag or a variable names the data.
+ * The account's own service, else the system's; for root, the system's first. Null if none is installed, or if a flag or a
+ * variable names the data.
  * @throws DomainError "config" if its settings can't be read
  */
 export function findService(flags: Flags): Service | null {
   if (namesData(flags)) return null;
   const isRoot = process.geteuid?.() === 0;
   const own = ownPlace();
-  if (!isRoot && existsSync(own.unit)) return { needsRoot: false, files: [readSettings(own.settings)] };
-  if (!existsSync(SYSTEM_PLACE.unit)) return null;
+  const hasSystem = existsSync(SYSTEM_PLACE.unit);
+  if (existsSync(own.unit) && !(isRoot && hasSystem)) return { needsRoot: false, files: [readSettings(own.settings)] };
+  if (!hasSystem) return null;
   if (!isRoot) {
     const advice = `podkeep runs as a service, with its data in ${DATA_DIRECTORY}: use sudo, or name other data with --data-dir`;
     return { needsRoot: true, advice };
   }
   const unit = { path: SYSTEM_PLACE.unit, variables: { [envNameOf("data_dir")]: DATA_DIRECTORY } };
   return { needsRoot: false, files: [readSettings(SYSTEM_PLACE.settings), unit] };
+}
+
+/** Where the service is whose settings files these are; null if there are none. */
+export function placeOf([file]: SettingsFile[]): Place | null {
+  if (!file) return null;
+  return file.path === SYSTEM_PLACE.settings ? SYSTEM_PLACE : ownPlace();
 }
 
 /** Whether this process was started by the system's service. */

@@ -126,6 +126,17 @@ describe.skipIf(!canMount)("with the service installed", () => {
     expect(JSON.parse(sudo("config", "show", "--data-dir", "/home/ann/data", "--json").out)[0].source).toBe("flag");
   });
 
+  test("root's own service is the one that root's commands work on, if the system has none", () => {
+    rmSync(path(UNIT));
+    write("/root/.config/systemd/user/podkeep.service", "[Service]\n");
+    write("/root/.config/podkeep.env", "PODKEEP_DATA_DIR=/root/mine\n");
+    expect(sudo("user", "create", "ann").out).toContain("/root/mine");
+    expect(sudo("token", "issue", "ann").out).toContain("in ~/.config/podkeep.env, then run systemctl --user");
+    write(UNIT, "[Service]\n");
+    expect(sudo("config", "show").out).toContain(DATA);
+    for (const name of [".config", "mine"]) rmSync(path(`/root/${name}`), { recursive: true });
+  });
+
   test("an account's own service takes precedence, with its settings", () => {
     write("/home/ann/.config/systemd/user/podkeep.service", "[Service]\n");
     write("/home/ann/.config/podkeep.env", "PODKEEP_DATA_DIR=/home/ann/mine\n");
