@@ -8,10 +8,12 @@ import { hasUsers } from "../../src/services/accounts/users.ts";
 import {
   describeStep,
   installSteps,
+  NO_UNDO,
   requireRights,
   requireSystemd,
   type Step,
   takeSteps,
+  type Undo,
   undoSteps,
   uninstallSteps,
 } from "../../src/systemd/install.ts";
@@ -63,13 +65,12 @@ async function install(command: Command, options: Options): Promise<void> {
 }
 
 interface Around {
-  /** Steps that are taken if one fails. */
-  undo?: Step[];
+  undo?: Undo;
   /** Says what to do after them. */
   next?: () => Promise<string>;
 }
 
-async function carryOut(command: Command, steps: Step[], { undo = [], next }: Around = {}): Promise<void> {
+async function carryOut(command: Command, steps: Step[], { undo = NO_UNDO, next }: Around = {}): Promise<void> {
   const options = command.opts<Options>();
   const { dryRun } = options;
   const place = placeOf(options);

@@ -1,6 +1,5 @@
 // Installing and uninstalling the systemd service, as steps that can be shown before they are taken.
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { userInfo } from "node:os";
 import { dirname, resolve } from "node:path";
 import { $ } from "bun";
 import { containerEngine } from "../config/container.ts";
@@ -18,9 +17,9 @@ const HEAD = "# Settings of podkeep, one PODKEEP_… per line; `podkeep help set
 /** Directories that the unit hides from a system service. */
 const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
 
-/** In a function, because an account in no passwd file has no name. */
+/** By id(1): os.userInfo() has the name from USER, which need not be set. */
 const adviseToLinger = () =>
-  `The service ends when you log out. To keep it running: sudo loginctl enable-linger ${userInfo().username}`;
+  `The service ends when you log out. To keep it running: sudo loginctl enable-linger ${output(["id", "-un"])}`;
 
 interface InstallOptions {
   place: Place;
@@ -82,15 +81,29 @@ export function uninstallSteps({ unit, systemctl }: Place): Step[] {
   ];
 }
 
+/** What takes steps back if one fails, and what it has done then, in a sentence without its full stop. */
+export interface Undo {
+  steps: Step[];
+  done: string;
+}
+
+export const NO_UNDO: Undo = { steps: [], done: "" };
+
 /** What takes a failed installation back: without it, systemd would start a service that fails again and again. */
-export function undoSteps(steps: Step[], { unit, systemctl }: Place): Step[] {
+export function undoSteps(steps: Step[], { unit, settings, systemctl }: Place): Undo {
+  const back = (path: string): Step[] =>
+    steps
+      .filter((step) => "write" in step && step.write === path)
+      .map((step) => (existsSync(path) ? { ...step, text: readText(path) } : { remove: path }));
+  const verb = (...words: string[]): Step => ({ run: [...systemctl, ...words] });
+  if (!existsSync(unit)) {
+    const undo = [verb("disable", "--now", UNIT), ...back(settings), ...back(unit), verb("daemon-reload")];
+    return { steps: undo, done: "The installation was undone" };
+  }
+  const settled = back(settings);
   // One that was installed before may run again when the cause is gone.
-  if (existsSync(unit)) return [];
-  const written = steps.flatMap((step): Step[] => {
-    if (!("write" in step)) return [];
-    return [existsSync(step.write) ? { ...step, text: readText(step.write) } : { remove: step.write }];
-  });
-  return [{ run: [...systemctl, "disable", "--now", UNIT] }, ...written, { run: [...systemctl, "daemon-reload"] }];
+  if (settled.length === 0) return NO_UNDO;
+  return { steps: [...settled, verb("restart", UNIT)], done: "The settings were put back" };
 }
 
 function readText(path: string): string {
@@ -148,19 +161,19 @@ export function describeStep(step: Step, whole: boolean): string {
  * @param journal the command that shows the service's log
  * @throws DomainError "unavailable" if one fails, after the steps of `undo`
  */
-export function takeSteps(steps: Step[], undo: Step[], journal: string): string[] {
+export function takeSteps(steps: Step[], undo: Undo, journal: string): string[] {
   try {
     return steps.map(takeStep).filter((warning) => warning !== null);
   } catch (error) {
-    for (const step of undo) {
+    for (const step of undo.steps) {
       try {
         takeStep(step);
       } catch {
         // It was not taken, or is undone already.
       }
     }
-    const taken = undo.length > 0 ? `. The installation was undone; ${journal} shows why` : "";
-    throw new DomainError("unavailable", `${messageOf(error)}${taken}`, { cause: error });
+    const undone = undo.done && `. ${undo.done}; ${journal} shows why`;
+    throw new DomainError("unavailable", `${messageOf(error)}${undone}`, { cause: error });
   }
 }
 
@@ -193,9 +206,11 @@ function write({ write: path, text, mode }: Extract<Step, { write: string }>): v
 const succeeds = (words: string[]) =>
   Bun.which(words[0] ?? "") !== null && Bun.spawnSync(words, { stdout: "ignore", stderr: "ignore" }).success;
 
+const output = (words: string[]) => Bun.spawnSync(words).stdout.toString().trim();
+
 /** Runs a command. Returns why it failed, null if it did not. */
 function run(words: string[]): string | null {
   if (!Bun.which(words[0] ?? "")) return `${words[0]} is not installed on this machine`;
   const { success, stderr } = Bun.spawnSync(words, { stdout: "ignore", stderr: "pipe" });
-  return success ? null : `${words.join(" ")} failed: ${stderr.toString().trim()}`;
+  return success ? null : `${words.join(" ")} failed: ${stderr.toString().trim().replace(/\.$/, "")}`;
 }

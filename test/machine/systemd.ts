@@ -108,6 +108,22 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     expect(strangers()).toBe("");
   });
 
+  test("a setting with which the service can't start is refused, and it runs on with its former settings", async () => {
+    const { code, err } = machine.admin("sudo", "podkeep", "service", "install", "--port", "80");
+    expect([code, err]).toEqual([1, expect.stringMatching(/[^.]\. The settings were put back; sudo journalctl/)]);
+    await ready();
+    expect(done(machine.root("cat", SETTINGS))).not.toContain("80");
+  });
+
+  test("a service that systemd can't load is not said to be missing", () => {
+    override(`ExecStart=${PROGRAM} serve --port 9000`);
+    for (const words of [["service", "status"], ["doctor"]]) {
+      const { code, out, err } = machine.admin("sudo", "podkeep", ...words);
+      expect([code, out + err]).toEqual([1, expect.stringContaining("systemd can't load the service (bad-setting)")]);
+    }
+    override("");
+  });
+
   test("without sudo a command says to use it, and creates no other database", () => {
     const ran = machine.admin("podkeep", "user", "create", "bob");
     expect(ran.code).not.toBe(0);
@@ -312,12 +328,17 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     done(machine.root("loginctl", "enable-linger", "admin"));
     const socket = `/run/user/${id}/systemd/private`;
     await see(() => machine.root("test", "-S", socket).code === 0);
+    // As cron does, without USER.
     const podkeepAsUser = (...words: string[]) =>
-      machine.admin(`XDG_RUNTIME_DIR=/run/user/${id}`, "podkeep", "service", ...words, "--user");
+      machine.admin("env", "-u", "USER", `XDG_RUNTIME_DIR=/run/user/${id}`, "podkeep", "service", ...words, "--user");
     const { code, out, err } = podkeepAsUser("install", "--port", "8043");
     expect([code, err]).toEqual([0, ""]);
     expect(out).toContain("sudo loginctl enable-linger admin");
     expect(podkeepAsUser("status").code).toBe(0);
+    expect(machine.admin("podkeep", "service", "status", "--user")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("systemd can't be asked: Failed to connect to bus"),
+    });
     expect(done(machine.admin("podkeep", "user", "create", "bob"))).toContain("/home/admin/.local/share/podkeep");
     expect(done(machine.admin("podkeep", "token", "issue", "bob"))).toContain("http://127.0.0.1:8043");
     expect(podkeepAsUser("uninstall").code).toBe(0);

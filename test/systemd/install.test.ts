@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ownPlace, SYSTEM_PLACE } from "../../src/config/service.ts";
-import { installSteps, type Step, takeSteps, undoSteps } from "../../src/systemd/install.ts";
+import { installSteps, NO_UNDO, type Step, takeSteps, undoSteps } from "../../src/systemd/install.ts";
 import { CAN_MOUNT, mountDisk, unmountDisks } from "../support/disk.ts";
 
 let folder: string;
@@ -30,7 +30,7 @@ const writes = (): Step[] => [
 test("a first installation that fails is undone, so that systemd doesn't try again for ever, and says why", () => {
   const steps = [...writes(), { run: ["sh", "-c", "echo the port is taken >&2; exit 1"] }];
   const undo = undoSteps(steps, ownPlace());
-  expect(undo[0]).toEqual({ run: ["systemctl", "--user", "disable", "--now", "podkeep.service"] });
+  expect(undo.steps[0]).toEqual({ run: ["systemctl", "--user", "disable", "--now", "podkeep.service"] });
   expect(() => takeSteps(steps, undo, "journalctl --user -u podkeep")).toThrow(
     /the port is taken\. The installation was undone; journalctl --user -u podkeep shows why/,
   );
@@ -54,12 +54,23 @@ test("a first installation that fails leaves settings as they were before it", (
 });
 
 test("a service that was installed before stays, with its settings", () => {
-  takeSteps(writes(), [], "");
+  takeSteps(writes(), NO_UNDO, "");
   const steps: Step[] = [{ write: unit(), mode: 0o644, text: "[Service]\nnew\n" }, { run: ["false"] }];
-  expect(undoSteps(steps, ownPlace())).toEqual([]);
+  expect(undoSteps(steps, ownPlace())).toEqual(NO_UNDO);
   expect(() => takeSteps(steps, undoSteps(steps, ownPlace()), "")).toThrow("false failed");
   expect(readFileSync(unit(), "utf8")).toContain("new");
   expect(existsSync(settings)).toBe(true);
+});
+
+test("new settings with which an installed service does not start are put back, and it starts with its own", () => {
+  writeFileSync(settings, "PODKEEP_PORT=2\n");
+  takeSteps(writes().slice(1), NO_UNDO, "");
+  const started = join(folder, "started");
+  const systemctl = ["sh", "-c", `cp ${settings} ${started}; grep -q PORT=2 ${settings}`];
+  const steps: Step[] = [...writes(), { run: systemctl }];
+  const undo = undoSteps(steps, { ...ownPlace(), systemctl });
+  expect(() => takeSteps(steps, undo, "journalctl")).toThrow("The settings were put back; journalctl shows why");
+  expect(readFileSync(started, "utf8")).toBe("PODKEEP_PORT=2\n");
 });
 
 test.skipIf(!CAN_MOUNT)("on a full disk the settings stay as they were", () => {
@@ -68,7 +79,7 @@ test.skipIf(!CAN_MOUNT)("on a full disk the settings stay as they were", () => {
   writeFileSync(settings, "PODKEEP_PORT=2\n");
   expect(() => writeFileSync(join(disk, "rest"), new Uint8Array(16 * 1024))).toThrow("ENOSPC");
   const step = { write: settings, mode: 0o600, text: "PODKEEP_PORT=3\n".repeat(1000) };
-  expect(() => takeSteps([step], [], "")).toThrow(`${settings} can't be written: the disk is full`);
+  expect(() => takeSteps([step], NO_UNDO, "")).toThrow(`${settings} can't be written: the disk is full`);
   expect(readFileSync(settings, "utf8")).toBe("PODKEEP_PORT=2\n");
   expect(readdirSync(disk).sort()).toEqual(["podkeep.env", "rest"]);
 });
@@ -77,7 +88,7 @@ test("settings behind a symbolic link are written where they are", () => {
   const kept = join(folder, "kept.env");
   writeFileSync(kept, "PODKEEP_PORT=2\n");
   symlinkSync(kept, settings);
-  takeSteps(writes(), [], "");
+  takeSteps(writes(), NO_UNDO, "");
   expect(readFileSync(kept, "utf8")).toBe("PODKEEP_PORT=1\n");
 });
 
