@@ -1,5 +1,6 @@
 // Files that are written whole or not at all.
 import { chmodSync, chownSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { codeOf } from "./errors.ts";
 
 /** Errors of replacing a file that may be written all the same: it is mounted, another's, or in another's directory. */
@@ -14,9 +15,10 @@ export function replaceFile(path: string, text: string, mode: number): void {
     return;
   }
   const file = found ? realpathSync(path) : path;
-  const next = `${file}.new`;
+  // A name that nobody else has: another account may have made a link of one that can be guessed, as in /tmp.
+  const next = join(dirname(file), `.podkeep-${crypto.randomUUID()}`);
   try {
-    writeFileSync(next, text, { mode, flush: true });
+    writeFileSync(next, text, { mode, flag: "wx", flush: true });
     // The umask has reduced the mode.
     chmodSync(next, mode);
     if (found) chownSync(next, found.uid, found.gid);

@@ -68,3 +68,15 @@ test("a file has the mode that it needs with any umask, such as a unit that syst
   }
   expect([readFileSync(file, "utf8"), statSync(file).mode & 0o777]).toEqual(["after", mode]);
 });
+
+test("a file of the same name with .new after it stays as it is, and so does what a link of that name leads to", () => {
+  const other = join(folder, "other");
+  writeFileSync(other, "mine");
+  for (const make of [() => writeFileSync(`${file}.new`, "mine"), () => symlinkSync(other, `${file}.new`)]) {
+    make();
+    replaceFile(file, "after", 0o600);
+    expect([readFileSync(file, "utf8"), readFileSync(`${file}.new`, "utf8")]).toEqual(["after", "mine"]);
+    rmSync(`${file}.new`);
+  }
+  expect(readdirSync(folder).sort()).toEqual(["ann.opml", "other"]);
+});
