@@ -51,6 +51,8 @@ export interface Database {
    */
   findLoss(): string | null;
   status(): Promise<DatabaseStatus>;
+  /** What is the same for one database under all its names, on the engine that has no file. */
+  identify?(): Promise<string>;
   /** Numbers new users from now on after those that a copy brought, on the engine that doesn't do so. */
   numberAfterCopy?(): Promise<void>;
   /** Waits for running transactions, then closes the connections. */

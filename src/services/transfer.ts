@@ -1,6 +1,6 @@
 // Transfer of all data from one database to another, of either engine.
 import { dirname, resolve } from "node:path";
-import { parseLocation } from "../config/location.ts";
+import { describeLocation, parseLocation } from "../config/location.ts";
 import type { Config } from "../config/settings.ts";
 import type { Database } from "../db/database.ts";
 import { openDatabase } from "../db/open.ts";
@@ -37,7 +37,7 @@ const BATCH = 8;
 
 /**
  * Copies between two databases by their addresses: postgres://… or the path of a file.
- * @throws DomainError "invalid" if they are the same file, "config" if one of them can't be opened or the source has an
+ * @throws DomainError "invalid" if they are the same database, "config" if one of them can't be opened or the source has an
  *   older schema, "conflict" if a server uses a file, and as copyUsers does
  */
 export async function copy(from: string, to: string, config: Config, report: Report): Promise<Copied> {
@@ -45,12 +45,13 @@ export async function copy(from: string, to: string, config: Config, report: Rep
   const options = { ...config, use: "server", backup_dir: null } as const;
   const [one, other] = [parseLocation(from), parseLocation(to)];
   for (const location of [one, other]) if ("file" in location) requireRights(dirname(location.file));
-  if ("file" in one && "file" in other && isSame(one.file, other.file))
-    throw new DomainError("invalid", `${from} can't be copied to itself`);
+  if ("file" in one && "file" in other && isSame(one.file, other.file)) throw copyOfItself(from);
   const source = await openDatabase(one, { ...options, create: false, migrate: "command" });
   try {
     const target = await openDatabase(other, { ...options, copying: true });
     try {
+      if (source.identify && target.identify && (await source.identify()) === (await target.identify()))
+        throw copyOfItself(describeLocation(one));
       return await copyUsers(source, target, report);
     } finally {
       await target.close();
@@ -59,6 +60,8 @@ export async function copy(from: string, to: string, config: Config, report: Rep
     await source.close();
   }
 }
+
+const copyOfItself = (name: string) => new DomainError("invalid", `${name} can't be copied to itself`);
 
 /** Whether two paths lead to one file, which may be missing. */
 function isSame(one: string, other: string): boolean {

@@ -86,6 +86,15 @@ class PostgresDatabase implements Database {
     return { waiting: this.#writers.waiting, bytes: Number(row?.["bytes"]), wal_bytes: 0 };
   }
 
+  async identify(): Promise<string> {
+    const databases = "pg_control_system(), pg_database where datname = current_database()";
+    // The number of a table tells schemas apart.
+    const [row] = await this.#run(
+      `select system_identifier::text, oid, 'users'::regclass::oid as users from ${databases}`,
+    );
+    return Object.values(row ?? {}).join("/");
+  }
+
   async numberAfterCopy(): Promise<void> {
     const last = "greatest(max(id), (select last_value from users_id_seq))";
     await this.#run(`select setval('users_id_seq', ${last}) from users`);

@@ -303,6 +303,20 @@ test("a link to the source is refused as the target: the source would pass for i
   }
 });
 
+test("a PostgreSQL database is refused as its own target under every name, and its password is not shown", async () => {
+  const url = await newDatabase();
+  await fill(await open({ database_url: url }));
+  const other = new URL(url.replace(/^postgres:/, "postgresql:"));
+  other.hostname = other.hostname === "localhost" ? "127.0.0.1" : "localhost";
+  other.searchParams.set("application_name", "copy");
+  const { host } = new URL(url);
+  for (const target of [url, other.href]) {
+    const error = await rejectionOf(move(url, target));
+    expect(error).toMatchObject({ code: "invalid", message: `PostgreSQL at ${host} can't be copied to itself` });
+  }
+  expect(await checkDatabase({ ...config, location: { url } })).toMatchObject({ finding: { state: "ok" } });
+});
+
 describe("while a server writes to the target", () => {
   /** Runs SQL on the target's file when the copy begins to verify it, or has verified all users. Returns the error. */
   async function copyAndWrite(statement: string, isVerified = false): Promise<unknown> {
