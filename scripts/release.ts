@@ -1,5 +1,5 @@
 // Builds a release: `npm run release`, or `npm run release -- linux-arm64` for some platforms only.
-import { copyFileSync, mkdirSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "bun";
 import { listContents } from "./sbom.ts";
@@ -42,6 +42,8 @@ if (unknown.length > 0) {
   console.error(`Unknown platform: ${unknown.join(", ")}. Platforms: ${Object.keys(PLATFORMS).join(", ")}`);
   process.exit(2);
 }
+// A web server reads it, as another account.
+process.umask(0o022);
 rmSync(FOLDER, { recursive: true, force: true });
 mkdirSync(FOLDER, { recursive: true });
 let sums = "";
@@ -52,4 +54,6 @@ const contents = listContents();
 await Bun.write(join(FOLDER, SBOM), contents);
 sums += `${Bun.SHA256.hash(contents, "hex")}  ${SBOM}\n`;
 await Bun.write(join(FOLDER, "SHA256SUMS"), sums);
+// A clone has the mode that the umask gave it.
 copyFileSync(join(ROOT, "install.sh"), join(FOLDER, "install.sh"));
+chmodSync(join(FOLDER, "install.sh"), 0o755);
