@@ -1,6 +1,7 @@
 // `podkeep completion`: shell completion scripts, which ask the program for candidates.
 import { Argument, type Command } from "commander";
-import { write } from "../terminal/output.ts";
+import { printableJson } from "../../src/domain/printable.ts";
+import { print, wantsJson, write } from "../terminal/output.ts";
 
 /** The hidden command of the scripts; the words typed so far follow, the unfinished one last. */
 export const COMPLETE = "__complete";
@@ -54,7 +55,8 @@ export function addCompletionCommand(program: Command): void {
     .description("Print a shell script that completes commands, flags, user names and ids")
     .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(SCRIPTS)))
     .addHelpText("after", '\nExample: eval "$(podkeep completion bash)"')
-    .action(async (shell: string) => {
-      await write(SCRIPTS[shell] ?? "");
+    .action(async (shell: string, _options: unknown, command: Command) => {
+      const script = SCRIPTS[shell] ?? "";
+      await (wantsJson(command) ? print(printableJson({ shell, script }, 2)) : write(script));
     });
 }

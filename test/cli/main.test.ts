@@ -264,9 +264,11 @@ test("an export to a named pipe goes to its reader", async () => {
   expect(await reader.stdout.text()).toContain("<opml");
 });
 
-test("help and the version are JSON with --json", async () => {
+test("help, the version and a shell's completion are JSON with --json", async () => {
   expect((await program.run(["--version", "--json"])).json.version).toBeString();
   expect((await program.run(["user", "create", "--help", "--json"])).json.help).toContain("Usage: podkeep user create");
+  const { json } = await program.run(["completion", "bash", "--json"]);
+  expect(json).toEqual({ shell: "bash", script: (await program.run(["completion", "bash"])).out });
 });
 
 test.each([["user list"], ["--help"], ["completion bash"], ["play list alice --csv"], ["play list alice --json"]])(
