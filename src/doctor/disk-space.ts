@@ -1,5 +1,6 @@
-// Free space and free inodes of the data directory's file system.
-import { statfsSync } from "node:fs";
+// Free space and free inodes of the data directory's file system, and free space of the backups'.
+import { existsSync, statfsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { sizeOf } from "../db/sqlite/file.ts";
 import { describeSize } from "../sizes.ts";
 import { type Finding, ok, problem } from "./finding.ts";
@@ -14,14 +15,9 @@ export const FREE_SPACE = "Free some space: old backups, logs, packages";
 
 /** @param file the database file, which may be missing */
 export function checkDiskSpace(directory: string, file: string): Finding[] {
-  const { bavail, bsize, files, ffree } = statfsSync(directory);
-  const free = bavail * bsize;
-  const needed = Math.max(LEAST_SPACE, LEAST_COPIES * sizeOf(file));
-  const room = `${describeSize(free)} free`;
+  const { files, ffree } = statfsSync(directory);
   return [
-    free < needed
-      ? problem("disk space", `${room}, ${describeSize(needed)} needed`, FREE_SPACE)
-      : ok("disk space", room),
+    compare("disk space", directory, Math.max(LEAST_SPACE, LEAST_COPIES * sizeOf(file)), FREE_SPACE),
     // File systems without a fixed number of inodes report 0.
     files > 0 && ffree < LEAST_INODES
       ? problem(
@@ -31,4 +27,19 @@ export function checkDiskSpace(directory: string, file: string): Finding[] {
         )
       : ok("inodes", files > 0 ? `${ffree} free` : "not limited"),
   ];
+}
+
+/** The room for one more backup. Nothing to report if it is on the disk of the data. @param file as for checkDiskSpace() */
+export function checkBackupSpace(backups: string, directory: string, file: string): Finding[] {
+  let place = backups;
+  while (!existsSync(place)) place = dirname(place);
+  if (statSync(place).dev === statSync(directory).dev) return [];
+  return [compare("backup space", place, sizeOf(file), "Remove old backups: podkeep backup prune --keep COUNT")];
+}
+
+function compare(about: string, directory: string, needed: number, advice: string): Finding {
+  const { bavail, bsize } = statfsSync(directory);
+  const room = `${describeSize(bavail * bsize)} free`;
+  if (bavail * bsize >= needed) return ok(about, room);
+  return problem(about, `${room}, ${describeSize(needed)} needed`, advice);
 }

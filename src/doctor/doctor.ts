@@ -15,7 +15,7 @@ import { checkClock, compareClocks } from "./clock.ts";
 import { checkDataDirectory, findDenial } from "./data-directory.ts";
 import { checkDatabase } from "./database.ts";
 import { checkDeletions } from "./deletions.ts";
-import { checkDiskSpace } from "./disk-space.ts";
+import { checkBackupSpace, checkDiskSpace } from "./disk-space.ts";
 import { checkDurability } from "./durability.ts";
 import { checkFeeds } from "./feeds.ts";
 import { type Finding, problem } from "./finding.ts";
@@ -96,6 +96,7 @@ async function checkFiles(config: Config, zone: string | undefined): Promise<Fin
     return [
       ...rights,
       ...(await attempt("disk space", () => checkDiskSpace(directory, file))),
+      ...(await attempt("backup space", () => checkBackupSpace(resolve(config.backup_dir), directory, file))),
       ...(await attempt("write-ahead log", () => checkDamagedLogs(file))),
       ...(await attempt("backups", () => [
         checkBackups(config, Date.now(), zone),

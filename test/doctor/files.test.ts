@@ -1,6 +1,6 @@
 // The doctor's checks of files: the data directory and the backups.
 import { Database as Sqlite } from "bun:sqlite";
-import { afterEach, beforeEach, expect, setSystemTime, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, expect, setSystemTime, test } from "bun:test";
 import {
   chmodSync,
   chownSync,
@@ -26,6 +26,7 @@ import type { Finding } from "../../src/doctor/finding.ts";
 import { checkPort } from "../../src/doctor/port.ts";
 import { checkWritable } from "../../src/doctor/service.ts";
 import { CAN_TRACE, inject } from "../faults/strace.ts";
+import { CAN_MOUNT, mountDisk, unmountDisks } from "../support/disk.ts";
 import { installOn } from "../support/start-server.ts";
 
 /** Accounts that need not exist. */
@@ -40,6 +41,7 @@ beforeEach(() => {
   directory = mkdtempSync("/tmp/podkeep-doctor-");
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
+afterAll(unmountDisks);
 
 async function examine(data = directory): Promise<{ code: number; findings: Finding[] }> {
   const { code, stdout } = await installOn(data).run(["doctor", "--port", "0", "--json"]);
@@ -69,6 +71,25 @@ test("the room on a disk has a unit in which people read it", () => {
     state: "problem",
     detail: expect.stringMatching(/^[\d.]{1,5} [KMGT]B free, 3 TB needed$/),
   });
+});
+
+test.skipIf(!CAN_MOUNT)("a disk for backups that has no room for the next one is a problem", async () => {
+  await installOn(directory).user("ann");
+  const backups = mountDisk("size=64k");
+  const run = async (...args: string[]) => {
+    const { stdout } = await installOn(directory).run(["doctor", "--port", "0", "--json", ...args]);
+    return JSON.parse(stdout).filter(({ about }: Finding) => about === "backup space");
+  };
+  expect(await run("--backup-dir", join(backups, "podkeep"))).toEqual([
+    {
+      about: "backup space",
+      state: "problem",
+      detail: expect.stringMatching(/^64 KB free, \d+ KB needed$/),
+      advice: "Remove old backups: podkeep backup prune --keep COUNT",
+    },
+  ]);
+  expect(await run("--backup-dir", mountDisk("size=1m"))).toMatchObject([{ state: "ok", detail: "1 MB free" }]);
+  expect(await run()).toEqual([]);
 });
 
 test.skipIf(!CAN_TRACE)(
