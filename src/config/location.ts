@@ -15,7 +15,7 @@ export const describeLocation = (location: Location): string =>
 export function parseLocation(text: string): Location {
   if (/^postgres(ql)?:\/\//.test(text)) return { url: text };
   const file = text.replace(/^sqlite:(\/\/)?/, "");
-  const [scheme] = /^[^/]*:\/\//.exec(file) ?? [];
+  const [scheme] = /^(?:[^/]*:\/\/|postgres\w*:\/?)/.exec(file) ?? [];
   if (file === "") throw new DomainError("invalid", "The name of a database is empty: give postgres://… or a file");
   if (scheme === undefined) return { file };
   throw new DomainError("invalid", `A URL that begins with ${scheme} names no database: give postgres://… or a file`);
