@@ -48,7 +48,8 @@ function shown(name: SettingName, { texts }: LoadedSettings): string | null {
 
 /** A secret as it is shown. Parameters after a URL's question mark may be secret too. */
 export function mask(text: string): string {
-  if (!URL.canParse(text)) return "***";
+  // Another one has its password in a place that is not known.
+  if (!/^\w+:\/\//.test(text) || !URL.canParse(text)) return "***";
   const url = new URL(text);
   if (url.password) url.password = "***";
   if (url.search) url.search = "***";

@@ -5,6 +5,7 @@ import { ownPlace, type Place, SYSTEM_PLACE } from "../../src/config/service.ts"
 import { envNameOf, isSecret, settingNames } from "../../src/config/setting-list.ts";
 import { DomainError } from "../../src/errors.ts";
 import { hasUsers } from "../../src/services/accounts/users.ts";
+import { parseEnvironmentFile, setVariables } from "../../src/systemd/environment-file.ts";
 import {
   describeStep,
   installSteps,
@@ -86,14 +87,17 @@ async function carryOut(command: Command, steps: Step[], { undo = NO_UNDO, next 
   await printResult(command, { dry_run: dryRun === true, steps: shown, warnings }, () => lines.join("\n"));
 }
 
-const SECRETS = settingNames.filter(isSecret).map(envNameOf).join("|");
-/** Also where systemd ignores it: in a comment, or after `export`. */
-const SECRET = new RegExp(`^(.*\\b(?:${SECRETS})[ \\t]*=[ \\t]*)(["']?)(.*?)\\2$`, "gm");
+const SECRETS = settingNames.filter(isSecret).map(envNameOf);
+/** Where systemd ignores it: in a comment, or after `export`. */
+const SECRET = new RegExp(`^(.*\\b(?:${SECRETS.join("|")})[ \\t]*=[ \\t]*)(["']?)(.*?)\\2$`, "gm");
 
 function withoutSecrets(step: Step): Step {
   if (!("text" in step)) return step;
+  const variables = parseEnvironmentFile(step.text);
+  const given = SECRETS.filter((name) => name in variables);
+  const masked = Object.fromEntries(given.map((name) => [name, mask(variables[name] ?? "")]));
   const hide = (_: string, before: string, quote: string, value: string) => before + quote + mask(value) + quote;
-  return { ...step, text: step.text.replace(SECRET, hide) };
+  return { ...step, text: setVariables(step.text, masked).replace(SECRET, hide) };
 }
 
 /** @throws DomainError "unavailable" if it does not run */

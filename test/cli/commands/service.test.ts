@@ -61,15 +61,20 @@ test("the password of the database is not shown, given now or earlier", async ()
   const file = join(program.folder, ".config", "podkeep.env");
   mkdirSync(join(program.folder, ".config"));
   const url = "postgres://ann:s3cr3t@db.example/x";
-  for (const before of [
-    "PODKEEP_DATABASE_URL=",
-    "  PODKEEP_DATABASE_URL = ",
-    "export PODKEEP_DATABASE_URL=",
-    "# PODKEEP_DATABASE_URL=",
+  for (const line of [
+    `PODKEEP_DATABASE_URL=${url}`,
+    `  PODKEEP_DATABASE_URL = ${url}`,
+    `export PODKEEP_DATABASE_URL=${url}`,
+    `# PODKEEP_DATABASE_URL=${url}`,
+    // On two lines.
+    "PODKEEP_DATABASE_URL=postgres://ann:\\\ns3cr3t@db.example/x",
+    'PODKEEP_DATABASE_URL="postgres://ann:\ns3cr3t@db.example/x"',
+    // Without a slash.
+    "PODKEEP_DATABASE_URL=postgres:/ann:s3cr3t@db.example/x",
   ]) {
-    writeFileSync(file, `${before}${url}\n`);
+    writeFileSync(file, `${line}\n`);
     const { steps } = await install("--port", "1");
-    expect([before, JSON.stringify(steps)]).toEqual([before, expect.not.stringContaining("s3cr3t")]);
+    expect([line, JSON.stringify(steps)]).toEqual([line, expect.not.stringContaining("s3cr3t")]);
   }
   rmSync(join(program.folder, ".config"), { recursive: true });
 });
