@@ -64,17 +64,13 @@ export function AppsPage({ apps, byPassword, ended, sessions, sessionId, open, n
         {apps.map((app) => (
           <AppRow app={app} open={open} />
         ))}
-        {byPassword.map((device) => (
-          <DeviceRow device={device} open={open} />
-        ))}
+        <DeviceRows devices={byPassword} open={open} />
       </ul>
       {ended.length > 0 && (
         <details class="more" open={ended.some(isOpen)}>
           <summary>{text.ended(ended.length)}</summary>
           <ul class="rows">
-            {ended.map((device) => (
-              <DeviceRow device={device} open={open} />
-            ))}
+            <DeviceRows devices={ended} open={open} />
           </ul>
         </details>
       )}
@@ -143,9 +139,7 @@ function AppRow({ app, open }: { app: ConnectedApp; open: OpenRow }) {
       )}
       {devices.length > 0 && (
         <ul class="rows inner">
-          {devices.map((device) => (
-            <DeviceRow device={device} open={open} />
-          ))}
+          <DeviceRows devices={devices} open={open} />
         </ul>
       )}
     </li>
@@ -215,6 +209,14 @@ function Rename({ action, field, value, label, open }: RenameProps) {
     </UserForm>
   );
 }
+
+const DeviceRows = ({ devices, open }: { devices: Device[]; open: OpenRow }) => (
+  <>
+    {devices.map((device) => (
+      <DeviceRow device={device} open={open} />
+    ))}
+  </>
+);
 
 function DeviceRow({ device, open }: { device: Device; open: OpenRow }) {
   const text = texts.apps;
