@@ -5,13 +5,13 @@ import { decodePercent, parseUrl } from "./url.ts";
 /** Characters that people read of a URL. */
 const LONGEST = 300;
 
-/** Host and path of a URL; only the host if it has a user, a password or a query. A long one is cut. */
+/** Host and path of a URL, without random parts; only the host if it has a user, a password or a query. A long one is cut. */
 export function readableUrl(feed_url: string): string {
   const url = parseUrl(feed_url);
   if (!url) return feed_url;
   const host = withoutWww(url);
   if (url.username || url.password || url.search) return `${host}/•••`;
-  const text = host + (url.pathname === "/" ? "" : url.pathname);
+  const text = host + (url.pathname === "/" ? "" : maskPath(url));
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 
@@ -43,14 +43,15 @@ const RANDOM = /(?<![\da-z])(?=[a-z]*\d)[\da-z]{20}|[\da-f]{8}(-[\da-f]{4}){3}-[
 /** What is left of a part of a path that may be a secret: its extension. */
 const maskPart = (part: string) => (RANDOM.test(part) ? `…${/\.\w{1,5}$/.exec(part)?.[0] ?? ""}` : part);
 
+const maskPath = ({ pathname }: URL) => pathname.split("/").map(maskPart).join("/");
+
 /** A feed URL without what may be a secret: user and password, the query's values, long random parts of the path. */
 export function maskFeedUrl(feed_url: string): string {
   const url = parseUrl(feed_url);
   if (!url) return "(not a URL)";
   const user = url.username || url.password ? "…@" : "";
-  const path = url.pathname.split("/").map(maskPart);
   const query = [...url.searchParams].map(([name, value]) => (value ? `${name}=…` : maskPart(name))).join("&");
-  return `${url.protocol}//${user}${readableHost(url)}${path.join("/")}${query && `?${query}`}`;
+  return `${url.protocol}//${user}${readableHost(url)}${maskPath(url)}${query && `?${query}`}`;
 }
 
 /** The same of what may be no URL: without what is before an @, or after a question mark or a number sign. */

@@ -34,6 +34,17 @@ test.each([
 ])("%s, which can be taken for another, is called %s", (url, name) => expect(readableUrl(url)).toBe(name));
 
 test.each([
+  [
+    "https://api.substack.com/feed/podcast/17/private/0b5e0f5c-1d2e-4f3a-8b9c-0123456789ab.rss",
+    "api.substack.com/feed/podcast/17/private/….rss",
+  ],
+  ["https://a.example/rss/3f9a1c77b2d84e5f9a1c77b2", "a.example/rss/…"],
+  ["https://feeds.simplecast.com/dLRotFGk", "feeds.simplecast.com/dLRotFGk"],
+])("a podcast at %s without a title is called %s, without what may be a secret", (url, name) => {
+  expect(readableUrl(url)).toBe(name);
+});
+
+test.each([
   ["https://user:pass@a.example/feed", "https://…@a.example/feed"],
   ["https://a.example/rss/my-show?auth=s3cret&page=1", "https://a.example/rss/my-show?auth=…&page=…"],
   ["https://a.example/rss?3f9a1c77b2d84e5f9a1c77b2", "https://a.example/rss?…"],
