@@ -158,6 +158,22 @@ test("the preview calls by their titles what was added since, and what has moved
   expect((await previewOf({ as_of })).body).toContain("subscribe to <bdi>Podcast 1</bdi>");
 });
 
+test("the preview of an exact restore says what it would move back and merge, and nothing that it would not do", async () => {
+  const asOf = (hours: number) => new Date(START + hours * HOUR).toISOString().slice(0, 16);
+  await phone.request("PATCH", `/subscriptions/${guidOf(3)}`, { new_feed_url: "https://moved.example/" });
+  const moved = await previewOf({ as_of: asOf(0.5), exact: "1" });
+  expect(moved.body).toContain("<p>12 are there already, 1 gets its earlier feed URL back.</p>");
+  expect(moved.body).toContain("give <bdi>3.example</bdi> its earlier feed URL back");
+  await phone.request("PATCH", `/subscriptions/${guidOf(2)}`, { new_feed_url: "https://1.example/" });
+  server.clock.advance(HOUR);
+  await browser.submit("/history/restore", { as_of: asOf(0.5) });
+  const merged = await previewOf({ as_of: asOf(1.5), exact: "1" });
+  expect(merged.body).toContain(
+    "<p>11 are there already, 1 gets its earlier feed URL back, 1 becomes part of another one.</p>",
+  );
+  expect(merged.body).toContain("merge <bdi>1.example</bdi> into another one");
+});
+
 test("a restore counts a podcast once that was removed and has moved", async () => {
   await phone.request("PATCH", `/subscriptions/${guidOf(1)}`, { new_feed_url: "https://moved.example/" });
   await phone.request("PATCH", `/subscriptions/${guidOf(1)}`, { is_subscribed: false });

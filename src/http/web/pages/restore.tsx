@@ -1,6 +1,6 @@
 // Restoring an earlier list: which one, and what that would change.
 /** @jsxImportSource hono/jsx */
-import type { Change } from "../../../domain/history.ts";
+import type { Change, What } from "../../../domain/history.ts";
 import { fieldWith, Problem } from "../fields.tsx";
 import type { ChangeGroup } from "../history-groups.ts";
 import { ActionButton, ActorName, ButtonLink, Layout, LinkLine, Time } from "../layout.tsx";
@@ -134,7 +134,8 @@ function Planned({ as_of = "", before, zone = 0, exact = false, preview }: Resto
 
 /** "71 podcasts come back, 1 is there already." */
 function willDo({ changes, count }: Preview): string {
-  const unsubscribed = changes.filter(({ what }) => what === "unsubscribed").length;
-  const subscribed = changes.filter(({ what }) => what === "subscribed" || what === "added").length;
-  return text.will(subscribed, count - subscribed, unsubscribed);
+  const countOf = (...kinds: What[]) => changes.filter(({ what }) => kinds.includes(what)).length;
+  const subscribed = countOf("subscribed", "added");
+  const [moved, merged, unsubscribed] = [countOf("moved"), countOf("merged"), countOf("unsubscribed")];
+  return text.will({ subscribed, left: count - subscribed, moved, merged, unsubscribed });
 }

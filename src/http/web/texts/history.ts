@@ -1,6 +1,8 @@
 // Texts of the history of subscriptions.
 import { plural } from "../../../plural.ts";
 
+type RestoreCount = "subscribed" | "left" | "moved" | "merged" | "unsubscribed";
+
 export const history = {
   title: "History",
   none: "Nothing has changed yet.",
@@ -35,11 +37,13 @@ export const history = {
   exact: "Also unsubscribe what was added since",
   preview: "Preview",
   restoreNow: "Restore",
-  will: (subscribed: number, left: number, unsubscribed: number) =>
+  will: ({ subscribed, left, moved, merged, unsubscribed }: Record<RestoreCount, number>) =>
     `${[
-      `${plural(subscribed, "podcast comes", "podcasts come")} back`,
-      left > 0 && `${left} ${left === 1 ? "is" : "are"} there already`,
-      unsubscribed > 0 && `${unsubscribed} ${unsubscribed === 1 ? "is" : "are"} unsubscribed`,
+      subscribed > 0 && `${plural(subscribed, "podcast comes", "podcasts come")} back`,
+      left > 0 && `${plural(left, "is", "are")} there already`,
+      moved > 0 && `${plural(moved, "gets its", "get their")} earlier feed URL back`,
+      merged > 0 && `${plural(merged, "becomes", "become")} part of another one`,
+      unsubscribed > 0 && `${plural(unsubscribed, "is", "are")} unsubscribed`,
     ]
       .filter(Boolean)
       .join(", ")}.`,
@@ -86,5 +90,10 @@ export const history = {
     added: (name: string) => `add ${name}`,
     subscribed: (name: string) => `subscribe to ${name}`,
     unsubscribed: (name: string) => `unsubscribe ${name}`,
+    moved: (name: string) => `give ${name} its earlier feed URL back`,
+    merged: (name: string) => `merge ${name} into another one`,
+    guid_replaced: (name: string) => `change the id of ${name}`,
+    guid_added: (name: string) => `add an id to ${name}`,
+    kept: (name: string) => `keep ${name}`,
   },
 } as const;
