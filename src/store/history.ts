@@ -1,5 +1,5 @@
 // Statements on history.
-import { type ExpressionBuilder, type Kysely, sql } from "kysely";
+import { type ExpressionBuilder, type Kysely, type NotNull, sql } from "kysely";
 import type { Database } from "../db/database.ts";
 import type { HistoryTable, Owner, Schema } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
@@ -123,6 +123,15 @@ export const listMoves = statement((db, p: HistorySpan & { subscription: number 
     .select(["before", "actor_kind"])
     .where("subscription", "in", [p.subscription])
     .where("what", "=", "moved"),
+);
+
+/** The subscription that had a guid until a restored backup did not have it. */
+export const findLost = statement((db, p: HistorySpan & { guid: string }) =>
+  pageOf(db, p)
+    .select(["subscription as id", "feed_url", "title"])
+    .where("guid", "in", [p.guid])
+    .where("what", "=", "lost")
+    .$narrowType<{ id: NotNull; feed_url: NotNull }>(),
 );
 
 /** The changes that added a subscription. */

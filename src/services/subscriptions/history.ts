@@ -10,6 +10,7 @@ import {
   readChangedBy,
 } from "../../domain/history.ts";
 import {
+  findLost,
   firstChangeAfter,
   HISTORY_END,
   type HistorySpan,
@@ -57,7 +58,7 @@ interface HistoryQuery {
   after?: HistoryPosition | undefined;
   /** Only changes by this token id, device or label. */
   by?: string | undefined;
-  /** Only changes of the subscription that has, or had, this guid. */
+  /** Only changes of the subscription that has, or had, this guid, also of a lost one. */
   guid?: string | undefined;
   /** Only changes that were made later, in Unix milliseconds. */
   since?: number | undefined;
@@ -80,8 +81,19 @@ export function listHistory(
   });
 }
 
+/** The subscription that has, or had, a guid, also one that a restored backup lost; null if the guid is unknown. */
+export async function findPodcast(tx: Tx, user_id: number, guid: string) {
+  const [present] = await findByGuid(tx, { user_id, guid });
+  if (present) return present;
+  for await (const span of spansBefore(tx, { user_id, ...HISTORY_END })) {
+    const [lost] = await findLost(tx, { ...span, guid });
+    if (lost) return lost;
+  }
+  return null;
+}
+
 async function filter(tx: Tx, page: Parameters<typeof listRows>[1], by?: string, guid?: string) {
-  const [of] = guid === undefined ? [] : await findByGuid(tx, { user_id: page.user_id, guid });
+  const of = guid === undefined ? null : await findPodcast(tx, page.user_id, guid);
   if (guid !== undefined && !of) return [];
   const list = (span: HistorySpan) => {
     if (!of) return listHistoryBy(tx, { ...span, by: by ?? "" });

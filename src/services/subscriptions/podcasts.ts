@@ -6,10 +6,11 @@ import { sortedPart } from "../../domain/sorted-part.ts";
 import { DomainError } from "../../errors.ts";
 import { findFeeds } from "../../store/feeds.ts";
 import { HISTORY_END, listAdditions, spansBefore } from "../../store/history.ts";
-import { findByGuid, findSubscriptions, listPresent } from "../../store/subscriptions.ts";
+import { findSubscriptions, listPresent } from "../../store/subscriptions.ts";
 import { mapInTurns, nextTurn } from "../../turns.ts";
 import type { Actor } from "../actor.ts";
 import type { Context } from "../context.ts";
+import { findPodcast } from "./history.ts";
 
 export interface Podcast {
   guid: string;
@@ -100,9 +101,9 @@ export async function findPodcastId({ database }: Context, { user_id }: Actor, f
   return found.subscription;
 }
 
-/** What a podcast is called that has, or had, a guid, also a deleted one; null if the guid is unknown. */
+/** What a podcast is called that has, or had, a guid, also a deleted or lost one; null if the guid is unknown. */
 export async function findNameByGuid({ database }: Context, { user_id }: Actor, guid: string): Promise<string | null> {
-  const [found] = await database.read((tx) => findByGuid(tx, { user_id, guid }));
+  const found = await database.read((tx) => findPodcast(tx, user_id, guid));
   return found ? nameOf(found) : null;
 }
 

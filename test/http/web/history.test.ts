@@ -221,6 +221,11 @@ test.if(ON_SQLITE)("podcasts that a restored backup lost come back from the hist
   browser = await signedIn(server, user);
   const page = await browser.open("/history");
   expect(page.body).toContain("lost 1, not in the backup");
+  const ofLost = page.body.match(/href="([^"]*)">lost <bdi>Meta-Cast/)?.[1] ?? "";
+  const historyOfLost = (await browser.open(ofLost)).body;
+  expect(historyOfLost).toContain("Changes of <bdi>Meta-Cast</bdi>");
+  expect(historyOfLost).toContain("lost 1, not in the backup");
+  expect(historyOfLost).toContain("added 1<");
   const entries = [...page.body.matchAll(/<li>(restored the server.*?)<\/li>/g)].map(([, text = ""]) => text);
   expect(entries.map((text) => text.replace(/<[^>]*>/g, ""))).toEqual(["restored the server"]);
   const preview = await openPreview(page.body);
