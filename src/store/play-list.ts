@@ -88,19 +88,20 @@ export const listPlacesOfEpisode = statement((db, p: Page & { episode: number })
 );
 
 /**
- * The latest play of each episode. With a sign, `begun_at` is no column to search by: an import can give many one time.
+ * The latest play of each episode that began before a time. With a sign, `begun_at` is no column to search by: an import can give many one time.
  * If it is not materialized, SQLite looks for the latest play once for each play of an episode. An index has the begins and
  * ids; nothing else is read of the other plays.
  */
 export const findLatestPlays = bulkStatement(
-  (_, p: Owner, rows: { episode: number }[]) =>
-    sql<Pick<PlayTable, "episode" | "ended_at" | (typeof ACTOR)[number]>>`
+  (_, p: Owner, rows: { episode: number; before: number }[]) =>
+    sql<Pick<PlayTable, "episode" | "begun_at" | "ended_at" | (typeof ACTOR)[number]>>`
       with latest as materialized (
         select wanted.column1 as episode, (
           select max(last.begun_at) from plays as last
-          where last.user_id in (${p.user_id}) and last.episode = wanted.column1) as begun_at
-        from (values ${numbersOf(rows, ["episode"])}) as wanted)
-      select plays.episode, plays.ended_at,
+          where last.user_id in (${p.user_id}) and last.episode = wanted.column1
+            and +last.begun_at < wanted.column2) as begun_at
+        from (values ${numbersOf(rows, ["episode", "before"])}) as wanted)
+      select plays.episode, plays.begun_at, plays.ended_at,
         plays.actor_kind, plays.actor_id, plays.actor_label, plays.actor_device
       from latest cross join plays as last cross join plays
       where last.user_id in (${p.user_id}) and last.episode = latest.episode and +last.begun_at = latest.begun_at

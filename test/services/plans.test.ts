@@ -426,7 +426,7 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
   ["plays that began when those of a file did", "begun_at", bulk(findPlaysBegun, (n) => ({ episode: n, begun_at: n }))],
   ["plays of joined episodes", "begun_at", bulk(movePlaysAt, (n) => ({ begun_at: n, id: n, into: n + 1 }))],
   ["plays of an episode", "episode", (tx) => listPlacesOfEpisode(tx, { ...place(), episode: 7, limit: 100 })],
-  ["the latest play of each episode", "episode", bulk(findLatestPlays, (n) => ({ episode: n }))],
+  ["the latest play of each episode", "episode", bulk(findLatestPlays, (n) => ({ episode: n, before: PLAYS }))],
   ["hours of days", "begun_at", (tx) => sumSpans(tx, { user_id }, many((n) => ({ from: n, to: n + 1 })).slice(0, 8))],
   [
     "hours of a month by podcast",
@@ -457,7 +457,7 @@ const STATEMENTS: [what: string, column: string, run: Run][] = [
 /** An app marks all episodes of a podcast as played at one time. */
 const AT_ONCE: [what: string, column: string, run: Run][] = [
   ["the play before a report", "episode", bulk(findPlays, (n) => ({ episode: n, client: 1, at: PLAYS }))],
-  ["the latest play of each episode", "episode", bulk(findLatestPlays, (n) => ({ episode: n }))],
+  ["the latest play of each episode", "episode", bulk(findLatestPlays, (n) => ({ episode: n, before: PLAYS }))],
   ["what a deletion removes of plays", "episode", bulk(deletePlays, (id) => ({ id }))],
   [
     "a part of the plays that a deletion removes",

@@ -54,6 +54,8 @@ export interface BegunEpisode extends EpisodePlace {
 export const BEGIN = Number.MIN_SAFE_INTEGER;
 /** How many actions are asked at a time for episodes that are not finished, those that arrived last first. */
 const PART = { first: 1000, next: 5000 };
+/** How many times of an episode's plays are looked at, the latest first. */
+const OVERLAPPING = 4;
 
 /** Lists the episodes that were begun and not finished, the latest first. */
 export async function listBegun({ database }: Context, { user_id }: Actor, limit: number): Promise<BegunEpisode[]> {
@@ -78,14 +80,37 @@ async function readBegun(
   const [first] = await findArrival(tx, { user_id, to, skip: size - 1 });
   const from = first?.arrived_at ?? BEGIN;
   const rows = await listBegunRows(tx, { user_id, from, to, limit });
-  const plays = new Map((await findLatestPlays(tx, { user_id }, rows)).map((play) => [play.episode, play]));
+  const players = await findPlayers(tx, user_id, rows);
   const begun = rows.map(({ acted_at, device, ...row }) => {
-    const play = plays.get(row.episode);
-    const by: ChangedBy =
-      play?.ended_at === acted_at ? readChangedBy(play) : { kind: "session", id: null, label: null, device };
+    const player = players.get(row.episode);
+    const by: ChangedBy = player ? readChangedBy(player) : { kind: "session", id: null, label: null, device };
     return { ...row, at: acted_at, by };
   });
   return { from, begun };
+}
+
+type Player = Awaited<ReturnType<typeof findLatestPlays>>[number];
+
+/** The play of each episode that ended when its position was reached; none if later ones hide it. */
+async function findPlayers(
+  tx: Tx,
+  user_id: number,
+  rows: { episode: number; acted_at: number }[],
+): Promise<Map<number, Player>> {
+  const players = new Map<number, Player>();
+  let wanted = rows.map(({ episode, acted_at }) => ({ episode, acted_at, before: Number.MAX_SAFE_INTEGER }));
+  for (let step = 0; step < OVERLAPPING && wanted.length > 0; step++) {
+    const plays = Map.groupBy(await findLatestPlays(tx, { user_id }, wanted), ({ episode }) => episode);
+    wanted = wanted.flatMap((row) => {
+      const [play, ...others] = plays.get(row.episode) ?? [];
+      // One that ended later did so by another clock.
+      if (!play || play.ended_at > row.acted_at) return [];
+      const player = [play, ...others].find(({ ended_at }) => ended_at === row.acted_at);
+      if (player) players.set(row.episode, player);
+      return player ? [] : { ...row, before: play.begun_at };
+    });
+  }
+  return players;
 }
 
 /** Reads one episode. @throws DomainError "not_found" */

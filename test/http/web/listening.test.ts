@@ -14,6 +14,7 @@ import { ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/
 import { basicAuth } from "../../support/basic-auth.ts";
 import { fieldValue, fieldValues } from "../../support/fields.ts";
 import { PATIENCE } from "../../support/patience.ts";
+import { playOf } from "../../support/play.ts";
 import { type Browser, openBrowser, signedIn, titlesOf } from "../browser.ts";
 
 setDefaultTimeout(PATIENCE);
@@ -74,6 +75,23 @@ test("what is begun and not finished can be continued, the latest first, with it
   expect(text).not.toContain("finished a.example");
   expect(text).not.toContain("credits");
   expect(text).toContain("called by the name of its file");
+});
+
+test("what is begun names the app whose position counts as the history does, also if another began to play it later", async () => {
+  const { token } = await issueToken(server.app, actAsUser(user.id), {
+    label: "Kasts, laptop",
+    scope: "write",
+    expires_at: null,
+  });
+  const at = (minutes: number) => new Date(server.clock.now() + (minutes - 120) * 60_000).toISOString().slice(0, 19);
+  const send = (path: string, secret: string, more: object) => {
+    const body = JSON.stringify([playOf(FEED, url("both"), { total: 7200, guid: "both", ...more })]);
+    return server.send("POST", path, { headers: basicAuth(user.name, secret), body });
+  };
+  await send("/index.php/apps/gpoddersync/episode_action/create", token, { position: 3000, timestamp: at(60) });
+  await send(`/api/2/episodes/${user.name}.json`, user.token, { position: 300, timestamp: at(40), device: "phone" });
+  const begun = textOf((await browser.open("/listening")).body);
+  expect(begun).toContain("50:00 of 2:00:00 Kasts, laptop");
 });
 
 test("of two apps with one name, the history offers both, and shows the plays of the one that is chosen", async () => {

@@ -610,7 +610,7 @@ test("an episode that is begun names the app whose position counts, and not one 
   await sendAs("AntennaPod", begin, [60, play(3000)]);
   await sendAs("gPodder", begin, [40, play(600)]);
   const [begun] = await listBegun(podkeep.app, ann, 10);
-  expect(begun).toMatchObject({ position: 3000, by: { device: null } });
+  expect(begun).toMatchObject({ position: 3000, by: { device: "AntennaPod" } });
 });
 
 test("an episode that was downloaded and played is found by its id", async () => {
