@@ -46,7 +46,6 @@ export const findOpenFlow = statement((db, p: Lasting & { page_hash: string; use
     .select(["label", "address", "user_id"])
     .where("page_hash", "=", p.page_hash)
     .where((row) => row.or([row("user_id", "is", null), row("user_id", "=", p.user_id)]))
-    .where("token_id", "is", null)
     .where(lasts(p)),
 );
 

@@ -21,9 +21,9 @@ export function serveAllow(http: Hono<HttpEnv>, app: App): void {
   );
 
   http.post("/allow/:page", (c) =>
-    withFlow(c, app, async ({ label }) => {
+    withFlow(c, app, async () => {
       await approveLoginFlow(app, c.get("actor"), c.req.param("page"));
-      return show(c, <MessagePage message={text.done(label)} />);
+      return c.redirect(c.req.path, 303);
     }),
   );
 

@@ -173,7 +173,7 @@ export const texts = {
     deny: "Deny",
     done: (app: string) => `Done. Go back to “${app}”.`,
     denied: (app: string) => `Denied. “${app}” gets no access.`,
-    over: "This login is over. It has expired, or was used. Start it again in the app.",
+    over: "This login was used, or it has expired. If the app is not connected, start it again there.",
     needsPassword: "You are signed in with a token, which can't allow apps.",
     signIn: "Sign in with your password",
   },

@@ -47,7 +47,7 @@ const poll = ({ endpoint, token }: Flow) => post(endpoint, `token=${token}`);
 const pathOf = ({ login }: Flow) => login.replace(ORIGIN, "");
 const allow = (flow: Flow, headers: Record<string, string> = {}) => browser.submit(pathOf(flow), {}, headers);
 const titleOf = ({ body }: { body: string }) => /<h1>(.*)<\/h1>/.exec(body)?.[1];
-const OVER = "This login is over. It has expired, or was used. Start it again in the app.";
+const OVER = "This login was used, or it has expired. If the app is not connected, start it again there.";
 
 test("an app gets a token and a device after its user has allowed it on the page", async () => {
   const flow = await start();
@@ -147,6 +147,21 @@ test("an app that one user has allowed can't be taken over by another who had op
   expect((await poll(flow)).body).toMatchObject({ loginName: "ann" });
 });
 
+test("who reloads the page after an app was allowed sees again that it is done, and sends no form", async () => {
+  const flow = await start();
+  expect((await allow(flow)).path).toBe(pathOf(flow));
+  const { body } = await poll(flow);
+  for (const one of [await browser.open(pathOf(flow)), await allow(flow)]) {
+    expect([one.status, titleOf(one)]).toEqual([200, "Done. Go back to “AntennaPod”."]);
+  }
+  expect((await poll(flow)).body).toEqual(body);
+  expect((await listTokens(server.app, "ann")).filter(({ label }) => label === "AntennaPod")).toHaveLength(1);
+  expect((await browser.submit(`${pathOf(flow)}/deny`)).status).toBe(404);
+  const bob = await signedIn(server, await server.user("bob"));
+  const seen = await bob.open(pathOf(flow));
+  expect([seen.status, titleOf(seen)]).toEqual([404, OVER]);
+});
+
 test("a form that is sent again allows the app once, and neither secret works in the other's place", async () => {
   const flow = await start();
   const page = flow.login.split("/").at(-1) ?? "";
@@ -158,9 +173,6 @@ test("a form that is sent again allows the app once, and neither secret works in
   expect(signedOut.body).not.toContain("“AntennaPod”");
   expect((await poll({ ...flow, token: page })).status).toBe(404);
   expect((await poll(flow)).status).toBe(200);
-  for (const one of [await browser.open(pathOf(flow)), await allow(flow)]) {
-    expect([one.status, titleOf(one)]).toEqual([404, OVER]);
-  }
 });
 
 test("an app that was denied gets nothing", async () => {
