@@ -25,6 +25,13 @@ export interface ConnectedApp {
   devices: Device[];
 }
 
+/** Lists the devices that may sync, or that could until their token expired: their app was not revoked. */
+export async function listSyncing(context: Context, actor: Actor): Promise<Device[]> {
+  const tokens = await context.database.read((tx) => listUserTokens(tx, { user_id: actor.user_id }));
+  const kept = new Set(tokens.flatMap(({ id, revoked_at }) => (revoked_at === null ? id : [])));
+  return (await listDevices(context, actor)).filter(({ token_id }) => token_id === null || kept.has(token_id));
+}
+
 /**
  * Lists the apps that can sign in, the last used first, the devices that sync by the password, those whose token has ended,
  * and the sessions of the page if the actor may end them.

@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createBackup } from "../../../src/backups/backups.ts";
 import { restoreBackup } from "../../../src/backups/restore.ts";
 import { assets } from "../../../src/http/web/assets.ts";
-import { issueToken } from "../../../src/services/accounts/tokens.ts";
+import { issueToken, revokeToken } from "../../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
-import { noteSync } from "../../../src/services/devices/devices.ts";
+import { deviceOfToken, noteSync } from "../../../src/services/devices/devices.ts";
 import { pruneHistory } from "../../../src/services/subscriptions/history.ts";
 import { LONG } from "../../faults/rounds.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
@@ -464,6 +464,23 @@ test("the list says which devices are in sync, and names one that is silent for 
   expect(silent).not.toContain("laptop");
   await sync("phone");
   expect((await browser.open("/podcasts")).body).not.toContain("No sync for a while:");
+});
+
+test("a device whose app was revoked is not called silent or in sync, and one whose token has expired is", async () => {
+  const DAY = 24 * 3_600_000;
+  for (const label of ["lost phone", "old laptop"]) {
+    const options = { label, scope: "write", expires_at: server.clock.now() + DAY } as const;
+    const { token } = await issueToken(server.app, actAsUser(user.id), options);
+    const id = token.split("_")[1] ?? "";
+    const app = { ...actAsUser(user.id), kind: "token", id, label } as const;
+    await server.app.database.write((tx) => noteSync(tx, app, deviceOfToken(id), server.clock.now()));
+    if (label === "lost phone") await revokeToken(server.app, id);
+  }
+  const status = async () => /<p class="small">([\s\S]*?)<\/p>/.exec((await browser.open("/podcasts")).body)?.[1];
+  expect(await status()).toMatch(/^In sync: <bdi>old laptop<[^,]*$/);
+  server.clock.advance(10 * DAY);
+  browser = await signedIn(server, user);
+  expect(await status()).toMatch(/No sync for a while: <bdi>old laptop<[^,]*$/);
 });
 
 test("a device that synced while the clock was years ahead is not called in sync until it syncs again", async () => {

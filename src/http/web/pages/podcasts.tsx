@@ -1,5 +1,6 @@
 // The list of podcasts, adding one, import and export.
 /** @jsxImportSource hono/jsx */
+import type { Device } from "../../../services/devices/devices.ts";
 import type { ImportResult } from "../../../services/subscriptions/imports.ts";
 import {
   type Podcast,
@@ -23,6 +24,8 @@ interface PodcastsProps {
   /** Guid of the podcast that was just added or subscribed again: the page opens there. */
   used: string | null;
   notice: string | null;
+  /** Those that may sync. */
+  devices: Device[];
   /** Unix milliseconds. */
   now: number;
 }
@@ -36,7 +39,7 @@ const hrefOf = ({ search, page, is_subscribed }: PodcastQuery) => {
 };
 
 export function PodcastsPage(props: PodcastsProps) {
-  const { page, query, undo, used, notice, now } = props;
+  const { page, query, undo, used, notice, devices, now } = props;
   const { canWrite } = useFrame();
   const { podcasts } = texts;
   const { search, is_subscribed } = query;
@@ -61,7 +64,7 @@ export function PodcastsPage(props: PodcastsProps) {
         </ButtonLink>
       </div>
       <Notice focused={used === null}>{notice}</Notice>
-      {is_subscribed && !search && <SyncStatus now={now} />}
+      {is_subscribed && !search && <SyncStatus devices={devices} now={now} />}
       {rows.length === 0 && <p class="muted">{emptyText(page, query)}</p>}
       {search && <LinkLine href={hrefOf({ ...query, search: "", page: 1 })}>{podcasts.all}</LinkLine>}
       {isNew && canWrite && <FirstSteps />}

@@ -2,7 +2,6 @@
 /** @jsxImportSource hono/jsx */
 import { isSilent } from "../../../domain/silence.ts";
 import type { Device } from "../../../services/devices/devices.ts";
-import { useFrame } from "../frame.ts";
 import { Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -11,9 +10,9 @@ const MOST = 5;
 const GONE = 90 * 24 * 60 * 60_000;
 
 /** The devices that synced last, and a warning if one has not done so for longer than usual. */
-export function SyncStatus({ now }: { now: number }) {
+export function SyncStatus({ devices, now }: { devices: Device[]; now: number }) {
   const text = texts.podcasts;
-  const synced = [...useFrame().devices.values()]
+  const synced = devices
     .flatMap(({ last_sync_at, ...device }) => (last_sync_at === null ? [] : [{ ...device, last_sync_at }]))
     .filter(({ last_sync_at }) => Math.abs(now - last_sync_at) < GONE)
     .sort((a, b) => b.last_sync_at - a.last_sync_at);
