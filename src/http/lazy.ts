@@ -48,7 +48,8 @@ export function mountLazily(http: Hono<HttpEnv>, protocols: LazyProtocol[]): voi
   });
 }
 
-function expressionFor(patterns: string[]): RegExp {
+/** @param patterns of Hono, with alternatives in parentheses */
+export function expressionFor(patterns: string[]): RegExp {
   const sources = patterns.map((pattern) =>
     pattern.replaceAll(".", "\\.").replace(/:\w+/g, "[^/]+").replace(/\/\*$/, "(/[^]*)?"),
   );

@@ -12,17 +12,14 @@ export function pathOf(request: Request): string {
 /**
  * Reads the paths of requests, without the public URL's path if a proxy keeps it.
  * @param base the public URL's path; empty if it has none
- * @param isRoute whether a path begins as a route does: then it is not the public URL's
+ * @param isRoute whether a path has a route as it is: then a proxy has stripped the public URL's
  */
 export function createPathReader(base: string, isRoute: (path: string) => boolean): (request: Request) => string {
   if (base === "") return pathOf;
   const kept = pathOf(new Request(`http://localhost${base}`));
-  let keeps: boolean | undefined;
   return (request) => {
-    keeps ??= !isRoute(kept);
     const path = pathOf(request);
-    if (!keeps) return path;
-    if (path === kept) return "/";
-    return path.startsWith(`${kept}/`) ? path.slice(kept.length) : path;
+    if (!`${path}/`.startsWith(`${kept}/`) || isRoute(path)) return path;
+    return path.slice(kept.length) || "/";
   };
 }

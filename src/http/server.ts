@@ -2,8 +2,10 @@
 import { type Context, Hono } from "hono";
 import type { App } from "../app.ts";
 import { DomainError } from "../errors.ts";
+import { once } from "../once.ts";
 import type { HttpEnv } from "./env.ts";
 import { createForwarded } from "./forwarded.ts";
+import { expressionFor } from "./lazy.ts";
 import { createPathReader } from "./path.ts";
 import { mountProtocols } from "./protocols.ts";
 import { createRefusalNotes } from "./refusals.ts";
@@ -19,12 +21,10 @@ export type Http = Hono<HttpEnv>;
 export function createHttp(app: App, findFeed?: FindFeed): Http {
   const forwarded = createForwarded(app.config, app.log);
   const throttle = createThrottle(app);
-  const pathOf = createPathReader(forwarded.basePath, (path) => {
-    const first = path.split("/", 2).join("/");
-    return [...paths, ...http.routes.map((route) => route.path)].some(
-      (route) => route === first || route.startsWith(`${first}/`),
-    );
-  });
+  const routes = once(() =>
+    expressionFor([...paths, ...http.routes.flatMap(({ method, path }) => (method === "ALL" ? [] : path))]),
+  );
+  const pathOf = createPathReader(forwarded.basePath, (path) => routes().test(path));
   const http: Http = new Hono<HttpEnv>({ getPath: pathOf, router: new LazyRouter() });
   const shared = { forwarded, throttle, findFeed };
   http.use(addHeaders);

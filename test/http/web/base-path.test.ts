@@ -24,6 +24,9 @@ describe.each([
   ["keeps a path of two parts", "/home/podkeep", false],
   ["keeps a path with dollar signs", "/my$$pods", false],
   ["strips a path that podkeep has too", "/podcasts", true],
+  ["strips a path that the API has too", "/v1", true],
+  ["keeps a path that the API has too", "/v1", false],
+  ["keeps a path that ends as the API's", "/podkeep/v1", false],
 ] as const)("behind a proxy that %s", (_, base, strips) => {
   let server: TestApp;
   let browser: Browser;
