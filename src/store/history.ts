@@ -4,7 +4,7 @@ import type { Database } from "../db/database.ts";
 import type { HistoryTable, Owner, Schema } from "../db/schema.ts";
 import { limitTo, statement, type Tx } from "../db/statement.ts";
 import { columnsOf } from "../db/tables.ts";
-import { ACTOR, actorsIn, HIGHEST, insertRows, readPages, readRows } from "./rows.ts";
+import { ACTOR, APP, actorsIn, HIGHEST, insertRows, readPages, readRows } from "./rows.ts";
 
 export const insertHistory = insertRows("history", ["user_id", "at", ...ACTOR]);
 
@@ -84,11 +84,8 @@ type Changes = ReturnType<typeof withTitles>;
 
 const changesIn = (db: Kysely<Schema>, p: HistorySpan) => withTitles(pageOf(db, p));
 
-/** Those of one credential, device or label. */
-const by = (changes: Changes, p: { by: string }) =>
-  changes.where((row) =>
-    row.or([row("actor_id", "in", [p.by]), row("actor_device", "in", [p.by]), row("actor_label", "in", [p.by])]),
-  );
+/** Those of one app. */
+const by = (changes: Changes, p: { by: string }) => changes.where(APP, "=", p.by);
 
 /** Those of one subscription. */
 const of = (changes: Changes, p: { subscription: number }) =>

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { Owner, PlayTable, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
 import { FEED_URL } from "./episode-moves.ts";
-import { ACTOR, actorsIn, bigint, HIGHEST, LOWEST, numbersOf, passes } from "./rows.ts";
+import { ACTOR, APP, actorsIn, bigint, HIGHEST, LOWEST, numbersOf, passes } from "./rows.ts";
 
 /** A place in the list of plays: only earlier ones are read. */
 type Place = Owner & { begun_at: number; id: number };
@@ -57,10 +57,10 @@ const filtered = (db: Kysely<Schema>, p: Filtered) =>
     .where(sql<boolean>`(plays.begun_at, plays.id) >= (${p.from}, ${p.from_id})`)
     .where("plays.begun_at", ">=", p.from)
     .where(passes(sql`${bigint(p.podcast)} in (0, +episodes.podcast)`))
-    .where(passes(sql`cast(${p.by} as text) = '' or cast(${p.by} as text) in (actor_id, actor_label, actor_device)`))
+    .where(passes(sql`cast(${p.by} as text) = '' or cast(${p.by} as text) = ${APP}`))
     .limit(limitTo(p.limit));
 
-/** Plays from one place in the list up to another, the latest first. `podcast` 0 is all, `by` is a token id, label or device, or empty. */
+/** Plays from one place in the list up to another, the latest first. `podcast` 0 is all, `by` is an app as APP has it, or empty. */
 export const listPlays = statement((db, p: Filtered) => filtered(db, p).select(ENTRY));
 
 /** What a search of the same plays looks at. */

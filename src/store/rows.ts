@@ -11,6 +11,9 @@ type Fields<Of extends Name, Columns> = { [One in Columns & keyof Schema[Of] & s
 /** The columns that say who did something. */
 export const ACTOR = ["actor_kind", "actor_id", "actor_label", "actor_device"] as const;
 
+/** What a list is filtered by for one app: its token's id; else its device; else its label. */
+export const APP = sql<string | null>`coalesce(actor_id, actor_device, actor_label)`;
+
 // PostgreSQL would sort those without a name last.
 const nullsFirst = (order: OrderByItemBuilder) => order.nullsFirst();
 

@@ -37,7 +37,7 @@ interface PlayQuery {
   after?: PlayPosition | undefined;
   /** Only plays of the podcast with this id. */
   podcast?: number | undefined;
-  /** Only plays by the app with this token id, label or device. */
+  /** Only plays by the app with this token id; without a token with this device; without both with this label. */
   by?: string | undefined;
   /** Words of podcast and episode. */
   search?: string | undefined;

@@ -56,7 +56,7 @@ export async function findTimestamp(
 interface HistoryQuery {
   /** The last change of the page before. */
   after?: HistoryPosition | undefined;
-  /** Only changes by this token id, device or label. */
+  /** Only changes by the app with this token id; without a token with this device; without both with this label. */
   by?: string | undefined;
   /** Only changes of the subscription that has, or had, this guid, also of a lost one. */
   guid?: string | undefined;

@@ -112,6 +112,17 @@ test("of two apps with one name, the history offers both, and shows the plays of
   }
 });
 
+test("an app that is filtered by is not taken for another that is called as its device", async () => {
+  await upload("phone", [60, { episode_url: url("by-device"), sent_at: server.clock.now() - HOUR }]);
+  const options = { label: "phone", scope: "write", expires_at: null } as const;
+  const { token } = await issueToken(server.app, actAsUser(user.id), options);
+  const timestamp = new Date(server.clock.now() - HOUR).toISOString().slice(0, 19);
+  const body = JSON.stringify([playOf(FEED, url("by-token"), { timestamp, device: "tablet" })]);
+  await server.send("POST", `/api/2/episodes/${user.name}.json`, { headers: basicAuth(user.name, token), body });
+  const text = textOf((await browser.open("/listening/history?by=phone")).body);
+  expect(text.match(/by \w+ a\.example/g)).toEqual(["by device a.example"]);
+});
+
 test("who has begun more than 50 episodes is told that these are the latest", async () => {
   const now = server.clock.now();
   const begin = (count: number, before: number) =>
@@ -191,7 +202,7 @@ test("a page that all plays fit on leads to no older ones", async () => {
       { episode_url: url(`episode-${n}`), sent_at: now - n * HOUR },
     ]),
   );
-  for (const query of ["", "?search=episode", "?by=AntennaPod"]) {
+  for (const query of ["", "?search=episode", "?by=phone"]) {
     const { body } = await browser.open(`/listening/history${query}`);
     expect([query, body.split("/listening/episodes/").length]).toEqual([query, 101]);
     expect([query, body.includes("after=")]).toEqual([query, false]);
