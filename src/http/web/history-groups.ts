@@ -1,5 +1,5 @@
 // Changes of one app that belong together: a sync, or a few in a row.
-import { appOf, type ChangedBy, type HistoryPosition, isRemoval, type What } from "../../domain/history.ts";
+import { type ChangedBy, type HistoryPosition, isRemoval, type What } from "../../domain/history.ts";
 import type { HistoryEntry } from "../../services/subscriptions/history.ts";
 import { takeTurns } from "../../turns.ts";
 
@@ -17,8 +17,6 @@ export interface ChangeGroup {
   changes: HistoryEntry[];
   /** Ids of the subscriptions that were removed. */
   removed: Set<number>;
-  /** Those of them that no other app has removed since, as far as the changes before tell. */
-  returnable: Set<number>;
   /** Subscribed podcasts that a restored backup did not have. */
   lost: number;
 }
@@ -47,7 +45,6 @@ const newGroup = ({ by, at, changed_at }: HistoryEntry): ChangeGroup => ({
   counts: new Map(),
   changes: [],
   removed: new Set(),
-  returnable: new Set(),
   lost: 0,
 });
 
@@ -61,8 +58,6 @@ export async function groupChanges(
 ): Promise<GroupedPage> {
   const giveTurn = takeTurns();
   const groups: ChangeGroup[] = [];
-  /** Which app removed each subscription last. */
-  const removers = new Map<number, string>();
   let listed = 0;
   for (let last = after; ; ) {
     const changes = await read(last);
@@ -74,7 +69,6 @@ export async function groupChanges(
         groups.push(group);
       }
       addChange(group, change, listed < size);
-      addRemoval(group, change, removers);
       listed++;
       last = change;
     }
@@ -84,19 +78,11 @@ export async function groupChanges(
 }
 
 function addChange(group: ChangeGroup, change: HistoryEntry, isListed: boolean): void {
-  const { what, at, changed_at } = change;
+  const { what, at, changed_at, subscription } = change;
   group.begun_at = at;
   group.from = changed_at;
   group.counts.set(what, (group.counts.get(what) ?? 0) + 1);
   group.lost += Number(isLost(change));
+  if (isRemoval(change) && subscription !== null) group.removed.add(subscription);
   if (isListed) group.changes.push(change);
-}
-
-function addRemoval(group: ChangeGroup, change: HistoryEntry, removers: Map<number, string>): void {
-  const { subscription, by } = change;
-  if (!isRemoval(change) || subscription === null) return;
-  group.removed.add(subscription);
-  const app = appOf(by);
-  if (!removers.has(subscription)) removers.set(subscription, app);
-  if (removers.get(subscription) === app) group.returnable.add(subscription);
 }

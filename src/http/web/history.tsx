@@ -14,7 +14,7 @@ import {
   readHistorySince,
   restoreSubscriptions,
 } from "../../services/subscriptions/earlier-lists.ts";
-import { findUnsubscribed, listChangers, listHistory } from "../../services/subscriptions/history.ts";
+import { findRemoved, listChangers, listHistory } from "../../services/subscriptions/history.ts";
 import { keepRemovals } from "../../services/subscriptions/noticed-removals.ts";
 import { findNameByGuid } from "../../services/subscriptions/podcasts.ts";
 import type { HttpEnv } from "../env.ts";
@@ -69,7 +69,6 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
       noticeOf(c.req.query("done"), texts.history.putBackDone) ??
       noticeOf(c.req.query("restored"), texts.history.restored);
     const podcast = guid === undefined ? undefined : { guid, name: (await findNameByGuid(app, actor, guid)) ?? guid };
-    const returnable = page.groups.flatMap((group) => [...group.returnable]);
     const props = {
       next,
       after,
@@ -77,7 +76,7 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
       podcast,
       notice,
       changers: await listChangers(app, actor),
-      missing: await findUnsubscribed(app, actor, returnable),
+      missing: await findRemoved(app, actor, new Set(page.groups.flatMap(({ removed }) => [...removed]))),
     };
     return show(c, <HistoryPage groups={page.groups} {...props} />);
   });

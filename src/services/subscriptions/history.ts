@@ -3,10 +3,13 @@ import { timeForChanges } from "../../clock.ts";
 import type { HistoryTable, Owner } from "../../db/schema.ts";
 import type { Tx } from "../../db/statement.ts";
 import {
+  appOf,
   type Change,
   type ChangedBy,
   followMerges,
   type HistoryPosition,
+  isRemoval,
+  isSubscribed,
   readChangedBy,
 } from "../../domain/history.ts";
 import {
@@ -23,11 +26,13 @@ import {
   listHistoryOfBy,
   listHistory as listRows,
   pruneHistory as pruneRows,
+  readChanges,
   saveHistoryStart,
   spansBefore,
 } from "../../store/history.ts";
 import { readPages, readRows, rowsOf } from "../../store/rows.ts";
 import { findByGuid, findSubscriptions } from "../../store/subscriptions.ts";
+import { nextTurn } from "../../turns.ts";
 import { streamUserIds } from "../accounts/users.ts";
 import type { Actor } from "../actor.ts";
 import type { Context } from "../context.ts";
@@ -130,15 +135,29 @@ const changeOf = (row: HistoryTable): Change => ({
   title: row.title,
 });
 
-/** Which of these subscriptions, by their ids, are there and not subscribed. */
-export async function findUnsubscribed(
+/**
+ * Which app removed each of these subscriptions last that is there and not subscribed, as appOf() names it, by their ids.
+ * Others write while the history is read.
+ */
+export async function findRemoved(
   { database }: Context,
   { user_id }: Actor,
-  ids: Iterable<number>,
-): Promise<Set<number>> {
-  const asked = rowsOf("id", ids);
-  const rows = await database.read((tx) => findSubscriptions(tx, { user_id }, asked));
-  return new Set(rows.filter((row) => row.is_subscribed === 0 || row.deleted !== null).map(({ id }) => id));
+  ids: Set<number>,
+): Promise<Map<number, string>> {
+  const rows = await database.read((tx) => findSubscriptions(tx, { user_id }, rowsOf("id", ids)));
+  const left = new Set(rows.filter((row) => !isSubscribed(row)).map(({ id }) => id));
+  const removers = new Map<number, string>();
+  if (left.size === 0) return removers;
+  for await (const changes of readChanges(database, { user_id, from: 0 })) {
+    for (const row of changes) {
+      const { subscription } = row;
+      if (subscription === null || !isRemoval(row) || !left.delete(subscription)) continue;
+      removers.set(subscription, appOf(readChangedBy(row)));
+    }
+    if (left.size === 0) break;
+    await nextTurn();
+  }
+  return removers;
 }
 
 /** Changes that are deleted in one transaction. */

@@ -353,6 +353,40 @@ test("two devices with one app are two choices, each with its own changes, in th
   }
 });
 
+test("an app that is filtered by is not taken for another that is called as its device", async () => {
+  await user.setPassword(PASSWORD);
+  browser = await signedIn(server, user);
+  const add = (password: string, device: string, feed_url: string) => {
+    const headers = { ...basicAuth("ann", password), "User-Agent": "gPodder/3.11.4" };
+    const body = JSON.stringify({ add: [feed_url], remove: [] });
+    return server.send("POST", `/api/2/subscriptions/ann/${device}.json`, { body, headers });
+  };
+  await add(PASSWORD, "laptop", "https://by-password.example/");
+  const options = { label: "laptop", scope: "write", expires_at: null } as const;
+  const { token } = await issueToken(server.app, actAsUser(user.id), options);
+  await add(token, "desktop", "https://by-label.example/");
+  await add(phone.token, "laptop", "https://by-device.example/");
+  const shown = (await browser.open("/history?by=laptop")).body;
+  expect(shown.match(/by-\w+\.example/g)).toEqual(["by-password.example"]);
+});
+
+test("what another app removed since can't be put back in the history of one app, nor on an older page", async () => {
+  const setSubscribed = (by: TestUser, is_subscribed: boolean) =>
+    by.request("PATCH", `/subscriptions/${guidOf(3)}`, { is_subscribed });
+  const ofPhone = `/history?by=${phone.token.split("_")[1]}`;
+  await setSubscribed(phone, false);
+  expect((await browser.open(ofPhone)).body).toContain("Put back<");
+  await setSubscribed(user, true);
+  const older = `/history?after=${server.clock.now() + 1}.0`;
+  server.clock.advance(HOUR);
+  await setSubscribed(user, false);
+  for (const path of [ofPhone, older]) {
+    const { body } = await browser.open(path);
+    expect(body).toContain("removed 1");
+    expect(body).not.toContain("Put back<");
+  }
+});
+
 test("a choice calls an app by its name, also if it once said none", async () => {
   await user.setPassword(PASSWORD);
   browser = await signedIn(server, user);

@@ -1,6 +1,6 @@
 // The history: who changed what.
 /** @jsxImportSource hono/jsx */
-import type { Change, ChangedBy, HistoryPosition, What } from "../../../domain/history.ts";
+import { appOf, type Change, type ChangedBy, type HistoryPosition, type What } from "../../../domain/history.ts";
 import { readableUrl } from "../../../domain/readable-url.ts";
 import { Choice } from "../fields.tsx";
 import { useFrame } from "../frame.ts";
@@ -20,8 +20,8 @@ interface HistoryProps {
   podcast: { guid: string; name: string } | undefined;
   /** Who made changes lately. */
   changers: ChangedBy[];
-  /** Ids of returnable subscriptions that are not subscribed now. */
-  missing: Set<number>;
+  /** Which app removed each subscription last that is not subscribed now, by its id. */
+  missing: Map<number, string>;
   notice: string | null;
 }
 
@@ -55,7 +55,7 @@ export function HistoryPage(props: HistoryProps) {
           <Group
             group={group}
             podcast={podcast?.guid}
-            isMissing={[...group.returnable].some((id) => missing.has(id))}
+            isMissing={[...group.removed].some((id) => missing.get(id) === appOf(group.by))}
           />
         ))}
       </ul>
@@ -81,7 +81,7 @@ interface GroupProps {
   group: ChangeGroup;
   /** The guid of the podcast whose changes alone are shown; undefined for all. */
   podcast: string | undefined;
-  /** Whether a podcast that can be put back is not subscribed now. */
+  /** Whether a podcast can be put back: it is not subscribed, and no other app has removed it since. */
   isMissing: boolean;
 }
 
