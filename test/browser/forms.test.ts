@@ -1,13 +1,14 @@
 // Forms of the page in a real browser: what is typed, sent, sent twice, and kept for the Back button.
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { PATIENCE, until } from "../support/patience.ts";
+import { playOf } from "../support/play.ts";
 import { HAS_CHROMIUM } from "./chromium.ts";
 import { importList, PASSWORD, PHONE, servePage, unsubscribe } from "./page.ts";
 
 setDefaultTimeout(PATIENCE);
 
 describe.skipIf(!HAS_CHROMIUM)("forms of the page", () => {
-  const { site, run, open, signIn, addByTwoApps, wipe } = servePage();
+  const { site, run, open, request, signIn, addByTwoApps, wipe } = servePage();
 
   test("the copy button copies without https and if the browser refuses, and is not there without JavaScript", async () => {
     for (const clipboard of ["undefined", "{ writeText: () => Promise.reject(new Error('refused')) }"]) {
@@ -185,6 +186,28 @@ describe.skipIf(!HAS_CHROMIUM)("forms of the page", () => {
     await page.waitForLoadState();
     expect(await groups.count()).toBe(2);
     expect(await filter.inputValue()).toBe("");
+  });
+
+  test("after the Back button the field of a search by the server says what is shown", async () => {
+    const page = await signIn();
+    const { token } = (await run(["token", "issue", "ann", "--label", "phone", "--json"])).json;
+    const played = playOf("https://a.example/", "https://a.example/1.mp3");
+    await request(token, "POST", "/index.php/apps/gpoddersync/episode_action/create", [played]);
+    // More than a page: the script filters a whole list only.
+    for (const first of [0, 300]) {
+      const feeds = Array.from({ length: 300 }, (_, n) => ({ feed_url: `https://${first + n}.example/` }));
+      await request(token, "POST", "/subscriptions", { subscriptions: feeds });
+    }
+    for (const path of ["/listening/history", "/podcasts"]) {
+      await page.goto(path);
+      await page.getByLabel("Search").fill("nothing");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/search=nothing/);
+      expect(await page.getByLabel("Search").inputValue()).toBe("nothing");
+      await page.goBack();
+      await page.waitForLoadState();
+      expect([path, await page.getByLabel("Search").inputValue()]).toEqual([path, ""]);
+    }
   });
 
   test("the button that shows a password says of which field it is", async () => {

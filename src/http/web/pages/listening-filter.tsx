@@ -27,7 +27,14 @@ interface FilterProps {
 export function Filter({ filters: { podcast, by, search }, podcasts, apps }: FilterProps) {
   return (
     <form method="get" action="/listening/history" class="bar filter">
-      <input type="search" name="search" value={search} aria-label={text.search} placeholder={text.search} />
+      <input
+        type="search"
+        name="search"
+        value={search}
+        aria-label={text.search}
+        placeholder={text.search}
+        autocomplete="off"
+      />
       {(podcast || podcasts.size > 1) && (
         <Choice
           name="podcast"

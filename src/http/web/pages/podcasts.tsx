@@ -100,7 +100,10 @@ function FirstSteps() {
   );
 }
 
-/** Asks the server; while somebody types, the script filters a list that is whole. */
+/**
+ * Asks the server; while somebody types, the script filters a list that is whole. After the Back button the field says how a
+ * list is filtered.
+ */
 function Search({
   page: { matches },
   query: { search, is_subscribed, per_page },
@@ -116,7 +119,7 @@ function Search({
           value={search}
           placeholder={podcasts.search}
           aria-label={podcasts.search}
-          {...(isWhole && { "data-filter": podcasts.shown(matches) })}
+          {...(isWhole ? { "data-filter": podcasts.shown(matches) } : { autocomplete: "off" })}
         />
         {isWhole && <output class="muted small" />}
       </form>
