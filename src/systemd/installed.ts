@@ -4,6 +4,7 @@ import { ownPlace, type Place, SYSTEM_PLACE } from "../config/service.ts";
 import { envNameOf } from "../config/setting-list.ts";
 import type { Flags, SettingsFile } from "../config/settings.ts";
 import { DomainError, reasonOf } from "../errors.ts";
+import { listDropIns, parseEnvironment } from "./drop-ins.ts";
 import { findIgnored, parseEnvironmentFile } from "./environment-file.ts";
 import { DATA_DIRECTORY } from "./unit.ts";
 
@@ -23,14 +24,14 @@ export function findService(flags: Flags): Service | null {
   const isRoot = process.geteuid?.() === 0;
   const own = ownPlace();
   const hasSystem = existsSync(SYSTEM_PLACE.unit);
-  if (existsSync(own.unit) && !(isRoot && hasSystem)) return { needsRoot: false, files: [readSettings(own.settings)] };
+  if (existsSync(own.unit) && !(isRoot && hasSystem)) return { needsRoot: false, files: readFiles(own) };
   if (!hasSystem) return null;
   if (!isRoot) {
     const advice = `podkeep runs as a service, with its data in ${DATA_DIRECTORY}: use sudo, or name other data with --data-dir`;
     return { needsRoot: true, advice };
   }
   const unit = { path: SYSTEM_PLACE.unit, variables: { [envNameOf("data_dir")]: DATA_DIRECTORY } };
-  return { needsRoot: false, files: [readSettings(SYSTEM_PLACE.settings), unit] };
+  return { needsRoot: false, files: [...readFiles(SYSTEM_PLACE), unit] };
 }
 
 /** Where the service is whose settings files these are; null if there are none. */
@@ -48,10 +49,18 @@ function namesData({ data_dir, database_url }: Flags): boolean {
   return data_dir !== undefined || database_url !== undefined || variables.some((name) => process.env[name]);
 }
 
-function readSettings(path: string): SettingsFile {
+/** The files that set variables for the server, the one that counts most first. */
+function readFiles({ settings, unit }: Place): SettingsFile[] {
+  const text = existsSync(settings) ? readText(settings) : "";
+  return [
+    { path: settings, variables: parseEnvironmentFile(text), ignored: findIgnored(text) },
+    ...listDropIns(unit).map((path) => ({ path, variables: parseEnvironment(readText(path)) })),
+  ];
+}
+
+function readText(path: string): string {
   try {
-    const text = existsSync(path) ? readFileSync(path, "utf8") : "";
-    return { path, variables: parseEnvironmentFile(text), ignored: findIgnored(text) };
+    return readFileSync(path, "utf8");
   } catch (error) {
     throw new DomainError("config", `${path} can't be read: ${reasonOf(error)}`, { cause: error });
   }

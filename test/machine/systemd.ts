@@ -124,6 +124,26 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     override("");
   });
 
+  test("what systemctl edit sets for the server counts for commands too, as systemd reads it", async () => {
+    const words = [
+      String.raw`"PODKEEP_BACKUP_DIR=${DATA}/an \"odd\" one"`,
+      "PODKEEP_PUBLIC_URL='https://a.example/a%%20b'",
+    ];
+    override(`Environment=${words.join(" \\\n  ")}\nEnvironment=PODKEEP_BACKUP_KEEP=5 PODKEEP_LOG_LEVEL="info"`);
+    done(restart());
+    await ready();
+    const environment = done(machine.root("cat", `/proc/${property("MainPID")}/environ`)).split("\0");
+    const shown: { name: string; value: string; source: string }[] = JSON.parse(podkeep("config", "show", "--json"));
+    const ours = shown.filter(({ source }) => source === dropIn).map(({ name, value }) => `PODKEEP_${name}=${value}`);
+    expect(ours.map((one) => one.replace(/^[^=]+/, (name) => name.toUpperCase())).toSorted()).toEqual(
+      environment.filter((one) => /^PODKEEP_(BACKUP_DIR|PUBLIC_URL|BACKUP_KEEP|LOG_LEVEL)=/.test(one)).toSorted(),
+    );
+    expect(ours).toHaveLength(4);
+    override("");
+    done(restart());
+    await ready();
+  });
+
   test("without sudo a command says to use it, and creates no other database", () => {
     const ran = machine.admin("podkeep", "user", "create", "bob");
     expect(ran.code).not.toBe(0);
