@@ -35,6 +35,7 @@ const COMMON = [
   "src/once.ts",
   "src/plural.ts",
   "src/read-up-to.ts",
+  "src/receive-buffer.ts",
   "src/repeat.ts",
   "src/replace-file.ts",
   "src/retry-after.ts",

@@ -1,7 +1,7 @@
 // HTTP listeners.
 import type { Server } from "bun";
 import { codeOf, DomainError } from "../errors.ts";
-import { limitReceiveBuffers } from "./receive-buffer.ts";
+import { limitReceiveBuffers } from "../receive-buffer.ts";
 
 /** Seconds after which a connection is closed that waits for a request, for more of a body, or for a handler. */
 const IDLE_TIMEOUT = 60;

@@ -1,7 +1,7 @@
 // What waits in the kernel of a connection: the runtime reads all of it in one turn of the event loop.
 import { expect, test } from "bun:test";
-import { listen } from "../../src/server/listen.ts";
-import { nextTurn } from "../../src/turns.ts";
+import { listen } from "../src/server/listen.ts";
+import { nextTurn } from "../src/turns.ts";
 
 const CHUNKS = 1 << 20;
 const CHUNK = "1\r\nx\r\n";

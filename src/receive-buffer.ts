@@ -1,7 +1,7 @@
 // How much of what a client sends waits in the kernel.
 import { FFIType, ptr } from "bun:ffi";
 import { readdirSync } from "node:fs";
-import { openCLibrary } from "../c-library.ts";
+import { openCLibrary } from "./c-library.ts";
 
 /** Bytes; Linux adds as many for its own use (socket(7)). From 50 ms away, a megabyte a second still arrives. */
 const RECEIVE_BUFFER = 64 * 1024;
