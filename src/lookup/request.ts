@@ -3,6 +3,7 @@ import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
 import { type BlockList, isIP, type LookupFunction } from "node:net";
 import { type InterfaceAddress, isPublicAddress, ownNetworks } from "../domain/public-address.ts";
+import { limitReceiveBuffer } from "../receive-buffer.ts";
 import { VERSION } from "../version.ts";
 
 export interface RequestOptions {
@@ -84,6 +85,7 @@ export async function request(url: URL, options: RequestOptions, signal: AbortSi
       sent.destroy();
       reject(new FetchError("too many informational responses"));
     });
+    sent.on("socket", (socket) => socket.once("connect", () => limitReceiveBuffer(socket)));
     sent.on("error", reject);
   });
 }

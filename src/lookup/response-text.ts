@@ -1,9 +1,10 @@
 // The text of a response: decompressed, decoded.
 import type { IncomingMessage } from "node:http";
-import type { Readable } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { TextDecoder } from "node:util";
 import { createBrotliDecompress, createGunzip } from "node:zlib";
 import { DECLARATION, encodingOf } from "../domain/text-encoding.ts";
+import { takeTurns } from "../turns.ts";
 import { FetchError } from "./request.ts";
 
 export const LATE = "no complete response in time";
@@ -31,6 +32,26 @@ export async function* readText(
   }
 }
 
+/** Bytes that go on together. */
+const PIECE = 16 * 1024;
+
+/** What has arrived, in few pieces: a server can send a byte in each chunk, and others would wait for seconds. */
+async function* gather(response: IncomingMessage): AsyncGenerator<Uint8Array> {
+  const giveTurn = takeTurns();
+  let chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response) {
+    chunks.push(chunk);
+    size += chunk.length;
+    const turn = giveTurn();
+    if (turn) await turn;
+    if (size < PIECE && response.readableLength > 0) continue;
+    yield Buffer.concat(chunks);
+    chunks = [];
+    size = 0;
+  }
+}
+
 /** Pieces of a file, the first of which says how it is encoded. */
 async function* withWholeStart(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let start: Uint8Array | null = new Uint8Array();
@@ -50,12 +71,9 @@ function decompress(response: IncomingMessage): Readable {
   const coding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   const stream =
     coding === "gzip" || coding === "x-gzip" ? createGunzip() : coding === "br" ? createBrotliDecompress() : null;
-  if (stream) {
-    response.once("error", (error) => stream.destroy(error));
-    stream.on("error", () => {});
-    return response.pipe(stream);
-  }
-  if (NO_CODING.includes(coding)) return response;
+  // Who reads it hears of an error.
+  if (stream) return pipeline(Readable.from(gather(response)), stream, () => {});
+  if (NO_CODING.includes(coding)) return Readable.from(gather(response));
   response.destroy();
   throw new FetchError(`the encoding ${coding.slice(0, 20)} is unknown`);
 }
