@@ -17,6 +17,8 @@ const MOST_BYTES = 16 * 1024 * 1024;
 /** Attempts at a request that is answered 429 or 503, and the most seconds waited before the next one. */
 const ATTEMPTS = 3;
 const MOST_WAIT = 60;
+/** Seconds waited at least, because servers round down. */
+const LEAST_WAIT = 1;
 /** Seconds waited after a 429 that does not say how long. */
 const UNTOLD_WAIT = 5;
 
@@ -150,9 +152,11 @@ export class Prober {
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#attempt(method, path, sent);
       if (answer.status !== 429 && answer.status !== 503) return answer;
-      const told = readRetryAfter(answer.headers.get("retry-after"), this.clock.now());
+      // The server's clock may be another one.
+      const present = Date.parse(answer.headers.get("date") ?? "") || this.clock.now();
+      const told = readRetryAfter(answer.headers.get("retry-after"), present);
       if (answer.status === 503 && told === null) return answer;
-      const wait = told ?? UNTOLD_WAIT * 1000;
+      const wait = Math.max(told ?? UNTOLD_WAIT * 1000, LEAST_WAIT * 1000);
       // It says nothing of what the check is about.
       if (attempt === ATTEMPTS || wait > MOST_WAIT * 1000) throw new NoResponse(describeBusy(method, path, answer));
       await this.clock.sleep(wait);

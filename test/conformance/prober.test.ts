@@ -120,6 +120,28 @@ test("a 429 with Retry-After, in seconds or as a date, is waited for", async () 
   expect(sent).toEqual([0, 7000, 12_000]);
 });
 
+test("a 429 that says to wait 0 s, or until a second that is over, is sent again after a second each", async () => {
+  for (const wait of ["0", "Thu, 01 Jan 2026 00:00:00 GMT"]) {
+    const answers = [busy(wait), busy(wait), ok()];
+    const { prober, sent } = openProber(() => answers.shift() ?? ok());
+    expect((await prober.request("GET", "/")).status).toBe(200);
+    expect(sent).toEqual([0, 1000, 2000]);
+  }
+});
+
+test("a date in Retry-After counts from the Date of its response, which another clock may have written", async () => {
+  for (const hour of ["01", "23"]) {
+    const headers = {
+      Date: `Thu, 01 Jan 2026 ${hour}:00:00 GMT`,
+      "Retry-After": `Thu, 01 Jan 2026 ${hour}:00:07 GMT`,
+    };
+    const answers = [new Response("", { status: 429, headers }), ok()];
+    const { prober, sent } = openProber(() => answers.shift() ?? ok());
+    expect((await prober.request("GET", "/")).status).toBe(200);
+    expect(sent).toEqual([0, 7000]);
+  }
+});
+
 test("a 503 with Retry-After is waited for too, and says nothing of a check if it stays", async () => {
   const full = () => new Response("", { status: 503, headers: { "Retry-After": "2" } });
   const answers = [full(), ok()];
