@@ -8,6 +8,8 @@ const FIELD = /("(?:[\w-]*(?:token|password|secret|session)[\w-]*)"\s*:\s*)"((?:
 const PARAMETER = /((?:^|[?&])[\w-]*(?:token|password|secret|session)[\w-]*=)([^&\s"'<>]+)/gi;
 /** The page of Nextcloud's login flow, where anyone who has its URL can finish the flow. */
 const FLOW = /(\/login\/v2\/flow\/)([\w.~%-]+)/g;
+/** Values that servers give and that are no secrets: flags, schemes, and what PHP ends a cookie with. */
+const WORDS = /^(true|false|null|none|deleted|basic|bearer)$/i;
 
 /** Knows the credentials of a run and those that the server gives. */
 export class Secrets {
@@ -18,18 +20,17 @@ export class Secrets {
   add(...secrets: (string | null)[]): void {
     for (const secret of secrets) {
       if (secret === null || secret.length < SHORTEST) continue;
-      for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
-        this.#values.add(form);
-      }
+      for (const form of formsOf(secret)) this.#values.add(form);
     }
   }
 
   /** Notes the cookies, tokens and passwords of a response. */
   learn(headers: Headers, body: string): void {
-    for (const cookie of headers.getSetCookie()) this.add(/^[^=;]*=([^;]*)/.exec(cookie)?.[1] ?? null);
+    const given = headers.getSetCookie().map((cookie) => /^[^=;]*=([^;]*)/.exec(cookie)?.[1] ?? "");
     for (const pattern of [FIELD, PARAMETER, FLOW]) {
-      for (const [, , value = ""] of body.matchAll(pattern)) this.add(value.replace(/\\(.)/g, "$1"));
+      for (const [, , value = ""] of body.matchAll(pattern)) given.push(value.replace(/\\(.)/g, "$1"));
     }
+    this.add(...given.filter((value) => !WORDS.test(value)));
   }
 
   hide(text: string): string {
@@ -43,7 +44,7 @@ export class Secrets {
       .replace(FIELD, `$1"${HIDDEN}"`)
       .replace(PARAMETER, `$1${HIDDEN}`)
       .replace(FLOW, `$1${HIDDEN}`)
-      .replace(/\b(Basic|Bearer) [\w.~+/=-]{8,}/gi, `$1 ${HIDDEN}`);
+      .replace(/\b(Basic|Bearer) (?:[\w.~+=-]|\\?\/){8,}/gi, `$1 ${HIDDEN}`);
   }
 
   /** Keeps the scheme, the names of cookies and their attributes. */
@@ -55,6 +56,16 @@ export class Secrets {
       ]),
     );
   }
+}
+
+/** A secret as responses may have it: in a URL, in JSON of several languages, in a page of HTML. */
+function formsOf(secret: string): string[] {
+  const url = encodeURIComponent(secret);
+  const json = JSON.stringify(secret).slice(1, -1);
+  const ascii = json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const lower = url.replace(/%../g, (byte) => byte.toLowerCase());
+  const html = Bun.escapeHTML(secret);
+  return [secret, url, lower, html, ...[json, ascii].flatMap((text) => [text, text.replaceAll("/", "\\/")])];
 }
 
 const hideHeader = (name: string, value: string) =>
