@@ -200,3 +200,32 @@ const withBareDevice = answers({ method: "GET", path: /^\/api\/2\/devices\/test\
 
 export const beAnotherSync = (send: Send): Send =>
   withTwoCookies(withUnreadable(withBareDevice(withEveryPlay(withKnownDevices(send)))));
+
+/**
+ * Takes a password in a login alone, and begins a session with every first response, a 401 too, as PHP does.
+ * @param given the cookie of that response
+ */
+export const withLoginAlone =
+  (given = "PHPSESSID=begun; Path=/") =>
+  (send: Send): Send => {
+    const sessions = new Map<string, string>();
+    const sessionOf = ({ headers: sent }: Request) => /PHPSESSID=([^;]*)/.exec(sent.get("cookie") ?? "")?.[1] ?? "";
+    return async (request) => {
+      const { pathname } = new URL(request.url);
+      const isLogin = pathname.endsWith("/login.json");
+      const basic = request.headers.get("authorization") ?? "";
+      const sent = new Headers(request.headers);
+      for (const name of ["Cookie", "Authorization"]) sent.delete(name);
+      const signsIn = isLogin ? basic : sessions.get(sessionOf(request));
+      if (signsIn !== undefined) sent.set("Authorization", signsIn);
+      const { status, body, headers: answered } = await send(new Request(request, { headers: sent }));
+      const changed = new Headers(answered);
+      changed.delete("set-cookie");
+      if (pathname.endsWith("/logout.json")) sessions.delete(sessionOf(request));
+      const begun = crypto.randomUUID();
+      if (isLogin && status === 200) sessions.set(begun, basic);
+      if (isLogin && status === 200) changed.append("set-cookie", `PHPSESSID=${begun}; Path=/`);
+      else if (sessionOf(request) === "") changed.append("set-cookie", given);
+      return new Response(body, { status, headers: changed });
+    };
+  };

@@ -12,7 +12,7 @@ import { keepListsApart } from "./broken-sync.ts";
 import { answers, asks, type Broken, eachItem, instead, type Json } from "./changes.ts";
 import { createLetterServer, READINGS, type Reading } from "./naive-draft.ts";
 import { createNaiveServer } from "./naive-server.ts";
-import { beAnother, beAnotherDraft, beAnotherSync, PATH } from "./other-server.ts";
+import { beAnother, beAnotherDraft, beAnotherSync, PATH, withLoginAlone } from "./other-server.ts";
 import { findChanged, recordChecks } from "./recording.ts";
 import { openTarget, type Send } from "./target.ts";
 
@@ -112,6 +112,22 @@ describe("podkeep conformance", () => {
       expect(reasons).toEqual([]);
     },
   );
+
+  test("a server that takes a password in its login alone, and answers 401 with a cookie before it, is checked all the same", async () => {
+    const EXPIRED = "PHPSESSID=deleted; expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=0; path=/";
+    for (const given of [undefined, EXPIRED]) {
+      const { target, close } = await openTarget(withLoginAlone(given));
+      const account = await readAccount(target, "gpodder");
+      const run = await runChecks(target, (check) => isOf(["gpodder"])(check) && !isRace(check.id));
+      await close();
+      expect(account).toMatchObject({ subscriptions: 0, reason: "" });
+      expect(failed(run)).toEqual([
+        "gpodder/auth/cookie-with-every-basic",
+        "gpodder/auth/cookie-is-named-sessionid",
+        "gpodder/auth/basic-counts-beside-an-old-cookie",
+      ]);
+    }
+  });
 
   test("a server that needs most of a minute for each deletion passes, with a few questions for each", async () => {
     let now = () => 0;

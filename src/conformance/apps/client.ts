@@ -122,6 +122,7 @@ function signerFor(
   const isNextcloud = protocol === "nextcloud";
   const cookies = new Cookies();
   let isKnown = false;
+  let hasLoggedIn = false;
 
   const send = async (method: string, path: string, { body, headers }: Sent): Promise<Answer> => {
     const cookie = cookies.header();
@@ -158,9 +159,11 @@ function signerFor(
   /** Does before a request what the server wants: some take no password but in a login, some no unknown device. */
   async function requestAsAsked(method: string, path: string, sent: Sent): Promise<Answer> {
     const answer = await send(method, path, sent);
-    if (answer.status === 401 && cookies.header() === null) {
+    // A cookie says nothing of it: some servers begin a session with any response.
+    if (answer.status === 401 && !hasLoggedIn) {
+      hasLoggedIn = true;
       await login();
-      return cookies.header() === null ? answer : requestAsAsked(method, path, sent);
+      return requestAsAsked(method, path, sent);
     }
     if (!path.startsWith(paths.read) || isKnown) return answer;
     isKnown = true;
