@@ -127,10 +127,14 @@ function describe(prober: Prober, failure: Failure): string {
   const { status, headers } = response;
   if (isRefusal(status)) return `${request.method} ${request.url} refuses the credentials (${status})`;
   if (status >= 300 && status < 400) {
-    const [to, path] = [headers["location"] ?? "", request.url.slice(prober.target.url.length)];
+    const [to, path] = [locationOf(headers, request.url), request.url.slice(prober.target.url.length)];
     return `${request.url} redirects to ${to}${to.endsWith(path) ? `: use ${to.slice(0, -path.length)}` : ""}`;
   }
   if (status === 404 || status === 405)
     return `${request.url} does not exist: the server does not speak this, or has it at another path`;
   return `${request.url}: ${failure.message}`;
 }
+
+/** Where a redirect leads; as the server writes it if it is no URL. */
+const locationOf = ({ location = "" }: Record<string, string>, base: string) =>
+  URL.parse(location, base)?.href ?? location;

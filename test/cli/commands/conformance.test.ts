@@ -172,6 +172,15 @@ describe("what is no server to check is named", () => {
     expectWords(await run(url), /redirects to \S+since=0: use https:\/\/pod\.example\.org\/sync(;|$)/);
   });
 
+  test("a redirect that names a path alone, with the server's URL to use", async () => {
+    const url = serve(({ url }) => {
+      const { pathname, search } = new URL(url);
+      return new Response("", { status: 308, headers: { Location: `/sync${pathname}${search}` } });
+    });
+    const { err } = await run(url);
+    expect(err).toMatch(new RegExp(`redirects to \\S+since=0: use ${url}/sync(;|$)`, "m"));
+  });
+
   test("500 everywhere", async () => {
     expectWords(await run(serve(() => new Response("oops", { status: 500 }))), "got status 500");
   });
