@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isLocal } from "../../src/config/app-url.ts";
 import type { Account } from "../../src/conformance/account.ts";
-import type { Protocol } from "../../src/conformance/check.ts";
+import type { Check, Protocol } from "../../src/conformance/check.ts";
 import type { Result, Run } from "../../src/conformance/suite.ts";
 import type { Target } from "../../src/conformance/target.ts";
 import { printable } from "../../src/domain/printable.ts";
@@ -93,6 +93,7 @@ function readTimeout(text: string): number {
 async function check(text: string, options: Options, command: Command): Promise<void> {
   const { readBaseUrl } = await import("../../src/conformance/target.ts");
   const { NoResponse } = await import("../../src/conformance/prober.ts");
+  const { protocolOf } = await import("../../src/conformance/check.ts");
   const { breaksMust, CHECKS, isOf, runChecks } = await import("../../src/conformance/suite.ts");
   const url = readBaseUrl(text);
   if (url === null)
@@ -111,9 +112,10 @@ async function check(text: string, options: Options, command: Command): Promise<
     await requireOtherUser(target, usable);
     if (most > 0) await confirmIn(most, options.yes);
     const ofUsable = isOf(usable.map(({ protocol }) => protocol));
-    const wanted = (one: (typeof CHECKS)[number]) => ofUsable(one) && one.id.includes(options.check ?? "");
-    const total = CHECKS.filter(wanted).length;
-    if (total === 0) throw new DomainError("not_found", `No check has "${options.check}" in its id`);
+    const named = CHECKS.filter(({ id }) => id.includes(options.check ?? ""));
+    const wanted = (one: Check) => ofUsable(one) && named.includes(one);
+    const total = named.filter(ofUsable).length;
+    if (total === 0) throw describeNone(options, named[0] ? protocolOf(named[0]) : null, unusable);
     const second_password = await findSecondPassword(target, usable);
     const progress = progressOf(total);
     const run = await untilInterrupted((signal) =>
@@ -153,6 +155,17 @@ async function countOf(token: string | null, option: string, target: Target, usa
   const { subscriptions, reason } = await readAccount({ ...target, token }, bearer.protocol);
   if (subscriptions === null) throw new DomainError("unavailable", `${option}: ${reason}`);
   return subscriptions;
+}
+
+/** Why no check is left. @param of the protocol of what `--check` names; null if it names none */
+function describeNone({ check, protocol }: Options, of: Protocol | null, unusable: Account[]): DomainError {
+  if (of === null) return new DomainError("not_found", `No check has "${check}" in its id`);
+  const advice = protocol === "all" ? "add its credentials" : `leave --protocol ${protocol} out`;
+  const reason = unusable.find((account) => account.protocol === of)?.reason ?? advice;
+  return new DomainError(
+    "unavailable",
+    `The checks with "${check}" in their id are of ${of}, which is not checked: ${reason}`,
+  );
 }
 
 /** The first protocol that signs in with a name and a password. */

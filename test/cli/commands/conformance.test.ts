@@ -294,6 +294,24 @@ test("a report that can't be written is found before the first request", async (
   expect(requests).toBe(0);
 });
 
+test("a part of an id that no check has, and checks of what is not checked here, are told apart", async () => {
+  const { url } = serveNaive(({ url: of }) => (of.includes("/index.php/") ? new Response("", { status: 404 }) : null));
+  const { code, err } = await run(url, ["--check", "no-such-check"]);
+  expect([code, err]).toEqual([4, expect.stringContaining('No check has "no-such-check" in its id')]);
+  expectWords(
+    await run(url, ["--check", "nextcloud/auth"]),
+    /The checks with "nextcloud\/auth" in their id are of nextcloud, which is not checked: \S+ does not exist/,
+  );
+  expectWords(
+    await run(url, ["--check", "/auth/scheme"]),
+    'The checks with "/auth/scheme" in their id are of openpodcast, which is not checked: add its credentials',
+  );
+  expectWords(
+    await run(url, ["--protocol", "gpodder", "--check", "nextcloud/auth"]),
+    "which is not checked: leave --protocol gpodder out",
+  );
+});
+
 test("Ctrl-C removes what the run has added, and the report has what was checked until then", async () => {
   const { promise: uploaded, resolve } = Promise.withResolvers<void>();
   const { naive, url } = serveNaive(({ method, url }) => {
