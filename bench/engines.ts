@@ -8,6 +8,7 @@ import { type Process, startProcess } from "../test/support/cluster.ts";
 import { startPostgres } from "../test/support/postgres.ts";
 import { type Data, fill } from "./data.ts";
 import { describeMachine } from "./machine.ts";
+import { readCount, readOrEnd } from "./options.ts";
 import { processorTimeOf, statOf } from "./processor-time.ts";
 import { median } from "./rounds.ts";
 import { addOne, runLoad } from "./wrk.ts";
@@ -17,7 +18,9 @@ const SUBSCRIPTIONS = 200;
 /** Connections of all clients together. */
 const CONNECTIONS = 48;
 
-const [seconds = 4, rounds = 3] = process.argv.slice(2).map(Number);
+const [, , typedSeconds = "4", typedRounds = "3"] = process.argv;
+const seconds = readOrEnd(() => readCount("seconds", typedSeconds));
+const rounds = readOrEnd(() => readCount("rounds", typedRounds));
 const folder = mkdtempSync(join(tmpdir(), "podkeep-engines-"));
 const postgres = await startPostgres(true);
 try {

@@ -17,6 +17,7 @@ import { measurePhone } from "./measures/phone.ts";
 import { measureReads } from "./measures/reads.ts";
 import { measureWorst } from "./measures/worst.ts";
 import { measureWrites } from "./measures/writes.ts";
+import { readCount, readOrEnd } from "./options.ts";
 import { build, endOfServer, killServers } from "./programs.ts";
 import type { Bench } from "./rounds.ts";
 import { figureOf, formatTable, isMet, type Line } from "./table.ts";
@@ -46,44 +47,42 @@ const USAGE = `npm run bench -- [options]
   --json FILE    also write the table as JSON
 Example: npm run bench -- --only reads --rounds 1 --seconds 1`;
 
-const { values } = parseArgs({
-  options: {
-    only: { type: "string", default: Object.keys(MEASURES).join(",") },
-    rounds: { type: "string", default: "5" },
-    seconds: { type: "string", default: "3" },
-    opodsync: { type: "string" },
-    json: { type: "string" },
-    help: { type: "boolean" },
-  },
-});
-if (values.help) {
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      only: { type: "string", default: Object.keys(MEASURES).join(",") },
+      rounds: { type: "string", default: "5" },
+      seconds: { type: "string", default: "3" },
+      opodsync: { type: "string" },
+      json: { type: "string" },
+      help: { type: "boolean" },
+    },
+  });
+  const { help, json, only, opodsync } = values;
+  const measures = only.split(",").map((name) => {
+    const measure = MEASURES[name];
+    if (!measure) throw new Error(`--only ${only}: no benchmark is called "${name}"`);
+    return measure;
+  });
+  const [rounds, seconds] = [readCount("--rounds", values.rounds), readCount("--seconds", values.seconds)];
+  return { measures, rounds, seconds, opodsync, json, help };
+}
+
+const { measures, json, help, ...load } = readOrEnd(readOptions, `\n${USAGE}`);
+if (help) {
   console.log(USAGE);
   process.exit(0);
 }
 
-function measureCalled(name: string) {
-  const measure = MEASURES[name];
-  if (!measure) throw new Error(`--only ${name}: no such benchmark\n${USAGE}`);
-  return measure;
-}
-
 const folder = mkdtempSync(join(tmpdir(), "podkeep-bench-"));
 try {
-  const measures = values.only.split(",").map(measureCalled);
-  const programs = build(join(folder, "programs"));
-  const bench: Bench = {
-    programs,
-    folder,
-    rounds: Number(values.rounds),
-    seconds: Number(values.seconds),
-    opodsync: values.opodsync,
-  };
+  const bench: Bench = { programs: build(join(folder, "programs")), folder, ...load };
   const lines: Line[] = [];
   for (const measure of measures) lines.push(...(await Promise.race([measure(bench), endOfServer])));
   const machine = describeMachine();
   console.log(`${machine}\n\n${formatTable(lines)}`);
   const results = lines.map((line) => ({ ...line, figure: figureOf(line), met: isMet(line) }));
-  if (values.json) await Bun.write(values.json, `${JSON.stringify({ machine, results }, null, 2)}\n`);
+  if (json) await Bun.write(json, `${JSON.stringify({ machine, results }, null, 2)}\n`);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
