@@ -193,7 +193,7 @@ export class Prober {
     });
     secrets.learn(response.headers, answered);
     const { status } = response;
-    exchange.response = { status, headers: Object.fromEntries(response.headers), body: this.#keep(answered) };
+    exchange.response = { status, headers: listHeaders(response.headers), body: this.#keep(answered) };
     return {
       status,
       headers: response.headers,
@@ -223,6 +223,12 @@ export class Prober {
     signal.removeEventListener("abort", end);
   }
 }
+
+/** Cookies have a line each: a comma may be part of one. */
+const listHeaders = (headers: Headers): Record<string, string> => ({
+  ...Object.fromEntries(headers),
+  ...(headers.has("set-cookie") && { "set-cookie": headers.getSetCookie().join("\n") }),
+});
 
 class TooLong extends Error {}
 

@@ -106,7 +106,7 @@ function fence(text: string): string {
 }
 
 const writeHeaders = (headers: Record<string, string>) =>
-  Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  Object.entries(headers).flatMap(([name, value]) => value.split("\n").map((line) => `${name}: ${line}`));
 
 /** One request and its response, as text. */
 export function writeExchange({ request, response }: Exchange): string {

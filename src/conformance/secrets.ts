@@ -52,7 +52,7 @@ export class Secrets {
     return Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [
         name,
-        HEADERS.test(name) ? hideHeader(name, value) : this.hide(value),
+        HEADERS.test(name) ? value.replace(/.+/g, (line) => hideHeader(name, line)) : this.hide(value),
       ]),
     );
   }

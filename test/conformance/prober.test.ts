@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { z } from "zod";
 import { readAccount } from "../../src/conformance/account.ts";
 import { NoResponse, Pace, Prober, RunEnd } from "../../src/conformance/prober.ts";
+import { writeExchange } from "../../src/conformance/report.ts";
 import { breaksMust, isOf, runChecks } from "../../src/conformance/suite.ts";
 import type { Target } from "../../src/conformance/target.ts";
 import { rejectionOf } from "../support/rejection.ts";
@@ -97,6 +98,22 @@ test("what is kept of a long response has its end too, where a list has what was
   await prober.request("GET", "/");
   const { body = "" } = prober.exchanges()[0]?.response ?? {};
   expect([body.length < 4100, body.startsWith("first x"), body.endsWith("x last")]).toEqual([true, true, true]);
+});
+
+test("a report has every cookie of a response, each without its value", async () => {
+  const { prober } = openProber(() => {
+    const headers = new Headers();
+    for (const cookie of ["a=1; Path=/api", "session=a-secret; Path=/; Secure", "b=no"])
+      headers.append("Set-Cookie", cookie);
+    return new Response("", { headers });
+  });
+  await prober.request("GET", "/");
+  const [exchange] = prober.exchanges();
+  expect(exchange && writeExchange(exchange).match(/^set-cookie: .*$/gm)).toEqual([
+    "set-cookie: a=***; Path=/api",
+    "set-cookie: session=***; Path=/; Secure",
+    "set-cookie: b=***",
+  ]);
 });
 
 test("what is no JSON is named: HTML only if it is", async () => {
