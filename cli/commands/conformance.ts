@@ -19,6 +19,9 @@ const RATE = 10;
 /** Seconds until a response must be complete. */
 const TIMEOUT = 30;
 
+/** Seconds between two clocks that a slow response and whole seconds explain. */
+const MOST_AHEAD = 5;
+
 interface Options {
   protocol: (typeof CHOICES)[number];
   user?: string;
@@ -105,6 +108,8 @@ async function check(text: string, options: Options, command: Command): Promise<
     const { usable, unusable } = await readAccounts(target, protocols);
     for (const { protocol, reason } of wantsJson(command) ? [] : unusable)
       await print(`Not checked, ${protocol}: ${printable(reason)}`, STDERR);
+    const ahead = usable[0]?.clock_ahead ?? 0;
+    if (Math.abs(ahead) > MOST_AHEAD && !wantsJson(command)) await print(describeClock(ahead), STDERR);
     const counts = usable.map(({ subscriptions }) => subscriptions ?? 0);
     const { second_token, other_user_token } = target;
     const most = Math.max(...counts, await countOf(second_token, "--second-token", target, usable));
@@ -277,6 +282,9 @@ function progressOf(total: number) {
 
 const describeLong = (minutes: number) =>
   `At this pace the run takes about ${minutes} minutes. To check a part, end it, and add --protocol or --check`;
+
+const describeClock = (ahead: number) =>
+  `The server's clock is ${Math.abs(ahead)} s ${ahead > 0 ? "ahead of" : "behind"} this machine's: checks that send the time of an app may fail`;
 
 function describeEnd({ results, ended }: Run): string {
   if (ended !== null) return ended;

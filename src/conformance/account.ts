@@ -14,6 +14,8 @@ export interface Account {
   subscriptions: number | null;
   /** Why it can't be used. */
   reason: string;
+  /** Seconds that the server's clock is ahead of this machine's, if it can be used and says so. */
+  clock_ahead?: number;
   /** Whether the server speaks it: it answers with an error of its own, or with JSON of another shape. */
   is_broken: boolean;
 }
@@ -26,7 +28,8 @@ export async function readAccount(target: Target, protocol: Protocol): Promise<A
     const subscriptions = await list.readSubscribed();
     const { status } = await list.uploadNothing();
     if (isRefusal(status)) throw new Failure(`Expected an upload to be accepted, got status ${status}`);
-    return { protocol, subscriptions: subscriptions.length, reason: "", is_broken: false };
+    const clock_ahead = aheadOf(prober);
+    return { protocol, subscriptions: subscriptions.length, reason: "", clock_ahead, is_broken: false };
   } catch (error) {
     const unusable = { protocol, subscriptions: null, is_broken: false };
     if (error instanceof NotApplicable) return { ...unusable, reason: error.message };
@@ -34,6 +37,11 @@ export async function readAccount(target: Target, protocol: Protocol): Promise<A
     const is_broken = error instanceof WrongShape || (prober.exchanges().at(-1)?.response?.status ?? 0) >= 500;
     return { ...unusable, reason: describe(prober, error), is_broken };
   }
+}
+
+function aheadOf(prober: Prober): number {
+  const date = Date.parse(prober.exchanges().at(-1)?.response?.headers["date"] ?? "");
+  return Number.isNaN(date) ? 0 : Math.round((date - prober.clock.now()) / 1000);
 }
 
 /** Whether a server takes this password of the account too. */

@@ -132,6 +132,26 @@ test("a terminal shows how far the run is, on one line that ends with it; a file
   for (const mark of ["\r", "\x1b", "1/2"]) expect((out + err).includes(mark)).toBe(false);
 });
 
+test("a server whose clock is another one is named, because checks send the time of this machine", async () => {
+  const naive = createNaiveServer(CLOCK);
+  for (const [ahead, words] of [
+    [3600, /^The server's clock is 3(600|59\d) s ahead of this machine's: /m],
+    [-90, /^The server's clock is (89|9\d) s behind this machine's: /m],
+    [0, null],
+  ] as const) {
+    const url = serve(async (request) => {
+      const { status, body, headers } = await naive.send(request);
+      const given = new Headers(headers);
+      given.set("Date", new Date(Math.floor(Date.now() / 1000 + ahead) * 1000).toUTCString());
+      return new Response(body, { status, headers: given });
+    });
+    const { code, err } = await run(url, CHECK);
+    expect(code).toBe(0);
+    if (words) expect(err).toMatch(words);
+    else expect(err).not.toContain("clock");
+  }
+});
+
 test("a server on this machine is asked without a limit, any other ten times a second", () => {
   expect(["http://127.0.0.1:8042", "http://localhost/pod", "http://[::1]:8042"].map(rateFor)).toEqual([0, 0, 0]);
   expect(["https://podcasts.example.org", "http://192.168.1.20:8042"].map(rateFor)).toEqual([10, 10]);
