@@ -144,7 +144,7 @@ const DRAFT_CHANGES: Broken["change"][] = [
 
 export const beAnotherDraft = (send: Send): Send => DRAFT_CHANGES.reduce((inner, change) => change(inner), send);
 
-/** Needs two cookies for a session, and offers two schemes. */
+/** Needs two cookies for a session, ends one that it set once for another path, and offers two schemes. */
 const withTwoCookies =
   (send: Send): Send =>
   async (request) => {
@@ -155,6 +155,7 @@ const withTwoCookies =
     const [session] = answered.getSetCookie();
     if (session) answered.set("set-cookie", "csrf=a-token; Path=/");
     if (session) answered.append("set-cookie", session);
+    if (session) answered.append("set-cookie", "old=deleted; Path=/api/; expires=Thu, 01-Jan-1970 00:00:01 GMT");
     if (response.status === 401) answered.set("www-authenticate", 'Bearer realm="a"');
     if (response.status === 401) answered.append("www-authenticate", 'Basic realm="a", charset="UTF-8"');
     return new Response(response.body, { status: response.status, headers: answered });
