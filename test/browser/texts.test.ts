@@ -9,7 +9,7 @@ import { importList, PASSWORD, servePage } from "./page.ts";
 setDefaultTimeout(PATIENCE);
 
 describe.skipIf(!HAS_CHROMIUM)("times and names on the page", () => {
-  const { site, run, signIn, forgive } = servePage();
+  const { site, run, open, signIn, request, forgive } = servePage();
 
   test("times are in the visitor's zone, and so is the time of a restore", async () => {
     const page = await signIn({ timezoneId: "Asia/Tokyo", locale: "de-DE" });
@@ -170,5 +170,47 @@ describe.skipIf(!HAS_CHROMIUM)("times and names on the page", () => {
       const [first = 0, last = 0] = z.array(z.number()).parse(places);
       expect([name, last < first]).toEqual([name, true]);
     }
+  });
+
+  test("a name in a right-to-left script ends on its left in what the page says of it", async () => {
+    const label = "טלפון!";
+    const { token } = (await run(["token", "issue", "ann", "--label", label, "--json"])).json;
+    const feeds = Array.from({ length: 20 }, (_, n) => `https://${n}.example/`);
+    await request(token, "POST", "/subscriptions", { subscriptions: feeds.map((feed_url) => ({ feed_url })) });
+    const place = "/index.php/apps/gpoddersync/subscription_change/create";
+    await request(token, "POST", place, { add: [], remove: feeds });
+    const page = await signIn();
+    const buffer = Buffer.from('<opml><body><outline text="שלום!" xmlUrl="https://a.example/"/></body></opml>');
+    const file = { name: "list.opml", mimeType: "text/xml", buffer };
+    await page.request.post("/podcasts/import", { multipart: { file } });
+    await page.goto("/podcasts/add");
+    await page.getByLabel("Feed URL").fill("https://a.example/");
+    await page.getByRole("button", { name: "Add" }).click();
+    const areEndsLeft = (found: string) =>
+      page.evaluate(`(() => {
+        const rectOf = (text, at) => {
+          const range = document.createRange();
+          range.setStart(text, at);
+          range.setEnd(text, at + 1);
+          return range.getBoundingClientRect();
+        };
+        const ends = [];
+        const texts = document.evaluate('${found}', document);
+        for (let text = texts.iterateNext(); text; text = texts.iterateNext()) {
+          const end = text.data.indexOf("!");
+          ends.push(rectOf(text, end).x < rectOf(text, end - 1).x);
+        }
+        return ends;
+      })()`);
+    await page.getByText("is in your list already").waitFor();
+    const inNotice = '//p[@role="status"]//text()[contains(., "!")]';
+    const inBanner = '//section/p//text()[contains(., "!")]';
+    expect<unknown>([await areEndsLeft(inNotice), await areEndsLeft(inBanner)]).toEqual([[true], [true]]);
+
+    const other = await open();
+    await other.request.post("/sign-in", { form: { name: "ann", password: token } });
+    await page.goto("/apps");
+    await page.getByText("with the token").waitFor();
+    expect<unknown>(await areEndsLeft('//div[starts-with(@id, "session-")]//text()[contains(., "!")]')).toEqual([true]);
   });
 });

@@ -61,7 +61,8 @@ function Banner() {
       {removals.map(({ by, from, to, ended_at, removed, of }) => (
         <section class="notice danger" aria-label={text.warning}>
           <p>
-            {text.massRemoval(actorName(by, devices), removed, of)} <Time ms={ended_at} format="clock" />.
+            <Named text={(name) => text.massRemoval(name, removed, of)} name={actorName(by, devices)} />{" "}
+            <Time ms={ended_at} format="clock" />.
           </p>
           <div class="bar">
             <ButtonLink href={changesBy(by)}>{text.seeWhat}</ButtonLink>

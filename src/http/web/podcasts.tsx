@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Context, Hono } from "hono";
 import { compress } from "hono/compress";
+import type { Child } from "hono/jsx";
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { readFeedUrl, reasonOfRefusal, takeTypedUrl } from "../../domain/feed-url.ts";
@@ -23,6 +24,7 @@ import type { HttpEnv } from "../env.ts";
 import { sendOpml } from "../opml.ts";
 import type { Shared } from "../shared.ts";
 import { readFields, readForm, readSearch } from "./form.ts";
+import { Named } from "./layout.tsx";
 import { oneEach } from "./one-each.ts";
 import { PodcastPage } from "./pages/podcast.tsx";
 import { AddPage, MorePage, PodcastsPage } from "./pages/podcasts.tsx";
@@ -160,9 +162,12 @@ async function find(c: Context<HttpEnv>, app: App, guid: string | undefined) {
 }
 
 /** What the page says first. @param fresh the podcast that was just added, or was there already */
-function noticeOf(c: Context<HttpEnv>, fresh: Awaited<ReturnType<typeof find>>): string | null {
+function noticeOf(c: Context<HttpEnv>, fresh: Awaited<ReturnType<typeof find>>): Child {
   const { podcasts } = texts;
-  if (fresh?.is_subscribed === 1) return podcasts[c.req.query("added") ? "subscribedTo" : "isPresent"](nameOf(fresh));
+  if (fresh?.is_subscribed === 1) {
+    const text = podcasts[c.req.query("added") ? "subscribedTo" : "isPresent"];
+    return <Named text={text} name={nameOf(fresh)} />;
+  }
   if (c.req.query("kept")) return texts.history.keepDone;
   const [, added, present] = /^(\d+)\.(\d+)$/.exec(c.req.query("imported") ?? "") ?? [];
   return added === undefined ? null : podcasts.imported(Number(added), Number(present), 0);

@@ -71,12 +71,12 @@ test("parts of the history have titles of their own", async () => {
 test("a list that an app emptied is said above every page, and one click brings it back", async () => {
   await wipe();
   for (const path of ["/apps", "/history", "/account", "/connect", "/podcasts/add", "/podcasts/nothing"]) {
-    expect((await browser.open(path)).body).toContain("AntennaPod, phone removed 12 of 12 podcasts");
+    expect((await browser.open(path)).body).toContain("<bdi>AntennaPod, phone</bdi> removed 12 of 12 podcasts");
   }
   expect((await openBrowser(server).open("/sign-in")).body).not.toContain("removed 12");
   const page = await browser.open("/podcasts");
   expect(page.body).toContain(`href="/history?by=${phone.token.split("_")[1]}"`);
-  expect(page.body).toContain("AntennaPod, phone removed 12 of 12 podcasts");
+  expect(page.body).toContain("<bdi>AntennaPod, phone</bdi> removed 12 of 12 podcasts");
   const after = await browser.submit("/history/put-back", fieldsOf(page.body, "/history/put-back"));
   expect(after.body).toContain("12 podcasts are back.");
   expect(await subscribed()).toHaveLength(12);

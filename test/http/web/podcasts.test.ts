@@ -116,7 +116,7 @@ test("a link to subscribe, as sites have it, is taken as its feed URL", async ()
 
 test("a podcast that was added is named, however long the list is", async () => {
   const page = await browser.submit("/podcasts/add", { feed_url: "https://feeds.example/show?key=s3cret" });
-  expect(page.body).toContain("Subscribed to “feeds.example/•••”.");
+  expect(page.body).toContain("Subscribed to “<bdi>feeds.example/•••</bdi>”.");
   const guid = page.path.split("added=")[1];
   await browser.submit(`/podcasts/${guid}/unsubscribe`);
   for (const added of [guid, guidOf(1), "x"]) {
@@ -127,8 +127,8 @@ test("a podcast that was added is named, however long the list is", async () => 
 test("a podcast that is in the list already is said to be, and the list opens at it each time", async () => {
   const add = () => browser.submit("/podcasts/add", { feed_url: "https://feeds.example/show" });
   const [first, second] = [await add(), await add()];
-  expect(first.body).toContain("Subscribed to “feeds.example/show”.");
-  expect(second.body).toContain("“feeds.example/show” is in your list already.");
+  expect(first.body).toContain("Subscribed to “<bdi>feeds.example/show</bdi>”.");
+  expect(second.body).toContain("“<bdi>feeds.example/show</bdi>” is in your list already.");
   for (const { body } of [first, second]) expect(body).toMatch(/<a href="\/podcasts\/[\w-]+" autofocus/);
 });
 

@@ -262,7 +262,12 @@ function SessionRow({ session, apps, here }: { session: PageSession; apps: Conne
         <div class="title">{name}</div>
         <div class="muted small" id={`session-${id}`}>
           {text.signedIn} <Time ms={created_at} /> · {text.lastSeen} <Time ms={seen_at} />
-          {token && ` · ${text.byToken(token.label || text.noLabel)}`}
+          {token && (
+            <>
+              {" "}
+              · <Named text={text.byToken} name={token.label || text.noLabel} />
+            </>
+          )}
         </div>
       </div>
       <ActionButton action={`/apps/sessions/${id}/end`} label={text.endSession(name)} of={`session-${id}`}>

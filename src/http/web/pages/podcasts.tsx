@@ -1,5 +1,6 @@
 // The list of podcasts, adding one, import and export.
 /** @jsxImportSource hono/jsx */
+import type { Child } from "hono/jsx";
 import type { Device } from "../../../services/devices/devices.ts";
 import type { ImportResult } from "../../../services/subscriptions/imports.ts";
 import {
@@ -23,7 +24,7 @@ interface PodcastsProps {
   undo: Podcast | null;
   /** Guid of the podcast that was just added or subscribed again: the page opens there. */
   used: string | null;
-  notice: string | null;
+  notice: Child;
   /** Those that may sync. */
   devices: Device[];
   /** Unix milliseconds. */
