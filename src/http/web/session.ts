@@ -59,7 +59,7 @@ function keepSession(c: Context<HttpEnv>, app: App, shared: Shared, session: Ses
   c.set("frame", async () => {
     const shown = await readFrame(app, session.actor);
     const rights = { canWrite: canWrite(c), byPassword: isByPassword(c) };
-    return { ...shown, ...rights, user: session.name, typed: takeTyped(c, pageOf(c)) };
+    return { ...shown, ...rights, user: session.name, typed: takeTyped(c, pageOf(c), session.name) };
   });
 }
 

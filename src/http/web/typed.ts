@@ -15,26 +15,31 @@ const LONGEST = 2500;
 
 /** The fields that are kept: no password, and nothing that only podkeep writes. */
 const Fields = z.object({ feed_url: z.string(), label: z.string(), caption: z.string(), device: z.string() }).partial();
-const Kept = z.object({ page: z.string(), fields: Fields });
+const Kept = z.object({ page: z.string(), users: z.array(z.string()), fields: Fields });
 
 export type TypedField = keyof z.infer<typeof Fields>;
 
-/** @param page the one that has the form, which alone gets it back */
+/**
+ * Keeps it for whose page it was, and for who is signed in now.
+ * @param page the one that has the form, which alone gets it back
+ */
 export async function keepTyped(c: Context<HttpEnv>, shared: Shared, page: string): Promise<void> {
   // What has no length, no browser sent.
   if (!(Number(c.req.header("Content-Length")) <= LONGEST)) return;
-  const fields = Fields.safeParse(Object.fromEntries(new URLSearchParams(await c.req.text()))).data ?? {};
+  const form = Object.fromEntries(new URLSearchParams(await c.req.text()));
+  const fields = Fields.safeParse(form).data ?? {};
+  const users = [...new Set([form["user"], c.get("userName")])].filter((name) => name !== undefined);
   const path = pathOf(c, page);
   if (Object.keys(fields).length === 0 || path === null) return;
   const options = { ...cookieOptions(c, shared), path, maxAge: MAX_AGE };
-  setCookie(c, NAME, JSON.stringify({ page, fields }), options);
+  setCookie(c, NAME, JSON.stringify({ page, users, fields }), options);
 }
 
-/** Gives what was typed on a page, once. */
-export function takeTyped(c: Context<HttpEnv>, page: string): Frame["typed"] {
+/** Gives a user what was typed on a page, once. */
+export function takeTyped(c: Context<HttpEnv>, page: string, user: string): Frame["typed"] {
   const kept = Kept.safeParse(parseJson(getCookie(c, NAME) ?? "")).data;
   const path = pathOf(c, page);
-  if (c.req.method !== "GET" || kept?.page !== page || path === null) return {};
+  if (c.req.method !== "GET" || kept?.page !== page || !kept.users.includes(user) || path === null) return {};
   deleteCookie(c, NAME, { path });
   return kept.fields;
 }

@@ -152,14 +152,14 @@ test("what was typed before the session ended is kept for its page only, and no 
     const all = { "Content-Type": type, "Content-Length": String(body.length), ...headers };
     return (await server.send("POST", path, { headers: all, body })).headers.getSetCookie();
   };
-  const typed = "feed_url=https://ann:secret@a.example/&password=x&name=y";
+  const typed = "user=ann&feed_url=https://ann:secret@a.example/&password=x&name=y";
   const sameSite = { "Sec-Fetch-Site": "same-origin", Referer: `${ORIGIN}/podcasts/add` };
   const [cookie = "", ...others] = await send("/podcasts/add", typed, sameSite);
   expect(others).toEqual([]);
   expect(cookie).toMatch(/^podkeep_typed=[^;]+; Max-Age=600; Path=\/podcasts\/add; HttpOnly; SameSite=Lax$/);
   const [, value = ""] = /^podkeep_typed=([^;]+)/.exec(cookie) ?? [];
   const fields = { feed_url: "https://ann:secret@a.example/" };
-  expect<unknown>(JSON.parse(decodeURIComponent(value))).toEqual({ page: "/podcasts/add", fields });
+  expect<unknown>(JSON.parse(decodeURIComponent(value))).toEqual({ page: "/podcasts/add", users: ["ann"], fields });
 
   for (const [path, form, headers] of [
     ["/podcasts/add", typed, { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" }],
@@ -187,6 +187,20 @@ test("what was typed before the session ended is kept for its page only, and no 
   expect(again.body).toContain('value="ftp://b.example/"');
   expect((await browser.open("/podcasts/add")).body).toContain('value="https://ann:secret@a.example/"');
   expect(browser.cookies.has("podkeep_typed")).toBe(false);
+});
+
+test("what somebody typed before the session ended is not shown to who signs in next in that browser", async () => {
+  const bob = await server.user("bob");
+  const body = "user=ann&feed_url=https%3A%2F%2Fa.example%2Fs3cret";
+  const type = { "Content-Type": "application/x-www-form-urlencoded", "Content-Length": String(body.length) };
+  const headers = { ...type, "Sec-Fetch-Site": "same-origin", Referer: `${ORIGIN}/podcasts/add` };
+  const [kept = ""] = (await server.send("POST", "/podcasts/add", { headers, body })).headers.getSetCookie();
+  const [, name = "", value = ""] = /^([^=]+)=([^;]+)/.exec(kept) ?? [];
+  const others = await signedIn(server, bob);
+  for (const one of [others, browser]) one.cookies.set(name, value);
+  expect((await others.open("/podcasts/add")).body).not.toContain("s3cret");
+  expect(others.cookies.get(name)).toBe(value);
+  expect((await browser.open("/podcasts/add")).body).toContain('value="https://a.example/s3cret"');
 });
 
 test.if(ON_SQLITE)("what was typed into a form that can't be taken now is there again, one link away", async () => {
