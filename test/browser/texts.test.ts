@@ -36,6 +36,24 @@ describe.skipIf(!HAS_CHROMIUM)("times and names on the page", () => {
     forgive(/status of 400/);
   });
 
+  test("a time that the clock skipped is the time of a restore that browsers take it for, not an earlier one", async () => {
+    const page = await signIn({ timezoneId: "Europe/Berlin" });
+    for (const [typed, zone] of [
+      ["2026-03-29T01:30", -60],
+      // At 2:00 it was 3:00: browsers take 2:30 for 3:30.
+      ["2026-03-29T02:30", -60],
+      ["2026-03-29T03:30", -120],
+      ["1890-01-01T00:00", -53],
+    ]) {
+      await page.goto("/history/restore");
+      await page.getByLabel("As of", { exact: true }).fill(String(typed));
+      await page.getByRole("button", { name: "Preview" }).click();
+      await page.getByText("There is no history of that time.").waitFor();
+      expect([typed, new URL(page.url()).searchParams.get("zone")]).toEqual([typed, String(zone)]);
+    }
+    forgive(/status of 400/);
+  });
+
   test("what was late in the evening is two days ago on the morning after the next, not yesterday", async () => {
     const hour = new Date().getUTCHours();
     // A time zone in which it is ten in the evening now.

@@ -109,7 +109,9 @@ for (const label of document.querySelectorAll("label[data-local]")) {
   label.textContent = label.dataset.local;
   const { form } = label.control;
   form.addEventListener("submit", () => {
-    form.elements.zone.value = new Date(label.control.value).getTimezoneOffset();
+    // getTimezoneOffset() is another one if the clock skipped this time.
+    const { value } = label.control;
+    form.elements.zone.value = Math.round((new Date(value) - new Date(`${value}Z`)) / 60_000);
   });
 }
 
