@@ -1,5 +1,5 @@
 // Apps of a user: tokens, and the devices that sync by them.
-import { printable } from "../../domain/printable.ts";
+import { isSeen, printable } from "../../domain/printable.ts";
 import { DomainError } from "../../errors.ts";
 import { listProducts } from "../../store/clients.ts";
 import { renameDevice } from "../../store/devices.ts";
@@ -78,7 +78,7 @@ export async function renameApp({ database }: Context, actor: Actor, id: string,
   requirePassword(actor);
   const { user_id } = actor;
   const label = printable(text).trim();
-  if (!label) throw new DomainError("invalid", "An app's name has 1 to 100 printable characters");
+  if (!isSeen(label)) throw new DomainError("invalid", "An app's name has 1 to 100 printable characters");
   checkLabel(label);
   const [row] = await database.write(async (tx) => {
     const before = (await listUserTokens(tx, { user_id })).find((token) => token.id === id);

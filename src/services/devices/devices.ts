@@ -1,7 +1,7 @@
 // Devices: what syncs, by the ids that apps choose.
 import type { DeviceTable } from "../../db/schema.ts";
 import type { Tx } from "../../db/statement.ts";
-import { printable } from "../../domain/printable.ts";
+import { isSeen, printable } from "../../domain/printable.ts";
 import { DomainError } from "../../errors.ts";
 import { deleteCursorsOf } from "../../store/cursors.ts";
 import {
@@ -26,12 +26,11 @@ export const MOST_DEVICES = 200;
 /** Letters of ASCII, digits and _ . - (the gPodder API's rule, and a limit). Browsers take . and .. for paths. */
 export const isDeviceId = (id: string) => ID.test(id);
 
-/** Of a sign that is cut in two, such as an emoji, the half is left out. */
-const readCaption = (text: string) =>
-  printable(text)
-    .trim()
-    .slice(0, LONGEST_CAPTION)
-    .replace(/\p{Cs}$/u, "");
+/** Of a sign that is cut in two, such as an emoji, the half is left out. Empty if it shows nothing. */
+function readCaption(text: string): string {
+  const caption = printable(text).trim().slice(0, LONGEST_CAPTION);
+  return isSeen(caption) ? caption.replace(/\p{Cs}$/u, "") : "";
+}
 
 /** Lists the actor's user's devices by id. */
 export function listDevices({ database }: Context, { user_id }: Actor) {

@@ -162,7 +162,10 @@ test("a name that is refused stays in its field, with the reason", async () => {
   await saveDevice(server.app, actAsUser(user.id), { id: "desk", caption: "Desk" });
   for (const [path, field, text, said] of [
     [`/apps/${id}/rename`, "label", "  ", "An app&#39;s name has 1 to 100 printable characters."],
+    // The empty sign of Braille, and a filler.
+    [`/apps/${id}/rename`, "label", "\u2800 \u3164", "An app&#39;s name has 1 to 100 printable characters."],
     [`/apps/${id}/rename`, "label", "x".repeat(101), "A label has up to 100 printable characters."],
+    ["/apps/devices/desk/rename", "caption", "\u2800 \u3164", "A device&#39;s name has 1 to 200 printable characters."],
     ["/apps/devices/desk/rename", "caption", "  ", "A device&#39;s name has 1 to 200 printable characters."],
   ] as const) {
     const { status, body } = await browser.submit(path, { [field]: text });
