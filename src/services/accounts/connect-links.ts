@@ -1,12 +1,15 @@
 // Connecting an app: its token, and a link that shows what to type on the phone, once, within ten minutes.
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { z } from "zod";
+import type { Tx } from "../../db/statement.ts";
+import { DomainError } from "../../errors.ts";
 import { deleteExpiredLinks, deleteOldLinks, findLink, insertLink, openLink } from "../../store/connect-links.ts";
 import { lastingFor } from "../../store/expiry.ts";
+import { findToken } from "../../store/tokens.ts";
 import { type Actor, requirePassword } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { transact } from "../transact.ts";
-import { createToken, hashSecret, keepToken } from "./tokens.ts";
+import { createToken, hashSecret, isLive, keepToken } from "./tokens.ts";
 
 /** Milliseconds. */
 const LIFETIME = 10 * 60_000;
@@ -28,8 +31,8 @@ export type ConnectValues = z.infer<typeof Values>;
  * Issues a token for a new app. The same `nonce` for the same app gives the same token again for ten minutes.
  * @param nonce random text that belongs to the form
  * @returns what to type in the app, and the secret of a link that shows it
- * @throws DomainError "invalid" for a bad label, "forbidden" if the actor signed in with a token, "not_found" if the user was
- * deleted in between
+ * @throws DomainError "invalid" for a bad label, "forbidden" if the actor signed in with a token, "gone" if the token was
+ * revoked in between, "not_found" if the user was deleted
  */
 export async function connectApp(
   context: Context,
@@ -53,22 +56,41 @@ export async function connectApp(
       return { values, secret };
     }
     const [known] = await findLink(tx, { link_hash, ...goodAt(now) });
-    return { values: known ? unseal(secret, known.sealed_secret) : values, secret };
+    const again = await readValues(tx, secret, known, now);
+    if (!again) throw new DomainError("gone", "The app's token was revoked");
+    return { values: again, secret };
   });
 }
 
 /** Whether a link can still be opened. */
 export async function isOpenLink({ database, clock }: Context, secret: string): Promise<boolean> {
-  const asked = { link_hash: hashSecret(secret), ...goodAt(clock.now()) };
-  const [link] = await database.read((tx) => findLink(tx, asked));
-  return link?.opened === 0;
+  const now = clock.now();
+  return database.read(async (tx) => {
+    const [link] = await findLink(tx, { link_hash: hashSecret(secret), ...goodAt(now) });
+    return link?.opened === 0 && (await readValues(tx, secret, link, now)) !== null;
+  });
 }
 
-/** The values behind a link; works once. @returns null if it is unknown, over, or was opened */
+/** The values behind a link; works once. @returns null if it is unknown, over, or was opened, or its token was revoked */
 export async function openConnectLink({ database, clock }: Context, secret: string): Promise<ConnectValues | null> {
-  const asked = { link_hash: hashSecret(secret), ...goodAt(clock.now()) };
-  const [link] = await database.write((tx) => openLink(tx, asked));
-  return link ? unseal(secret, link.sealed_secret) : null;
+  const now = clock.now();
+  return database.write(async (tx) => {
+    const [link] = await openLink(tx, { link_hash: hashSecret(secret), ...goodAt(now) });
+    return readValues(tx, secret, link, now);
+  });
+}
+
+/** The values of a link whose token still signs in; else null. */
+async function readValues(
+  tx: Tx,
+  secret: string,
+  link: { sealed_secret: string } | undefined,
+  now: number,
+): Promise<ConnectValues | null> {
+  if (!link) return null;
+  const values = unseal(secret, link.sealed_secret);
+  const [token] = await findToken(tx, { hash: hashSecret(values.token) });
+  return token && isLive(token, now) ? values : null;
 }
 
 // The table has the secret's hash only, so a backup shows no token.

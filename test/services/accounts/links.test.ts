@@ -1,5 +1,6 @@
 // Links and logins that last for a short time, on a server whose clock was wrong.
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { revokeApp } from "../../../src/services/accounts/apps.ts";
 import { connectApp, isOpenLink, openConnectLink } from "../../../src/services/accounts/connect-links.ts";
 import {
   approveLoginFlow,
@@ -35,6 +36,16 @@ test("a link to connect an app that was made while the clock was ahead is over o
   server.clock.set(START);
   expect(await isOpenLink(server.app, secret)).toBe(false);
   expect(await openConnectLink(server.app, secret)).toBeNull();
+});
+
+test("after its app was revoked, no link and no form that is sent again shows a token that does nothing", async () => {
+  const app = { label: "App", kind: "other", server: "https://podkeep.test", user: "ann" };
+  const connect = () => connectApp(server.app, actAsUser(user.id), "nonce", app);
+  const { secret, values } = await connect();
+  await revokeApp(server.app, actAsUser(user.id), values.token.split("_")[1] ?? "");
+  expect(await isOpenLink(server.app, secret)).toBe(false);
+  expect(await openConnectLink(server.app, secret)).toBeNull();
+  expect(await rejectionOf(connect())).toMatchObject({ code: "gone" });
 });
 
 test("of links to connect two apps of one name, or of two names, each opens itself only, and a wrong secret opens none", async () => {
