@@ -1,5 +1,5 @@
 // Group commit: write transactions that wait share one commit, and so one fsync (P7).
-import { inDoubt } from "../../errors.ts";
+import { codeOf, inDoubt } from "../../errors.ts";
 import { Rounds } from "../../rounds.ts";
 import { LONGEST_TURN, nextTurn, takeTurns } from "../../turns.ts";
 import type { Changes } from "../database.ts";
@@ -213,7 +213,10 @@ export class GroupWriter {
       this.options.verify();
     } catch (error) {
       this.#rollback();
-      failed = { error: isCommitted ? inDoubt(error) : this.connection.translate(error) };
+      // If the log can't be synced, it holds the commit all the same: after a crash it may be played back.
+      const mayBeDone = isCommitted || codeOf(error).startsWith("SQLITE_IOERR");
+      const failure = this.connection.translate(error);
+      failed = { error: mayBeDone ? inDoubt(failure) : failure };
     }
     if (!failed) this.options.committed(outcomes.length, performance.now() - start);
     this.#end();

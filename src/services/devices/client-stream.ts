@@ -96,6 +96,7 @@ export async function readStream<One extends Found>(
   const mustWrite = client?.habits.forgetsQueue === true && stream === "feeds";
   if (peek || !(mustWrite || isMove(seen, now))) return seen;
   const begin = (user: UserTx) => ClientCursor.begin(user, client, stream, since === 0, now);
+  let hasAll = false;
   try {
     if (seen.takesOver) {
       // In a separate transaction: others don't wait while it looks for what is new then.
@@ -105,6 +106,7 @@ export async function readStream<One extends Found>(
     return await transactAsReader(context, actor, async (user) => {
       const isSame = seen.isUnchanged?.() === true;
       const cursor = await begin(user);
+      hasAll = cursor.clock === seen.cursor.clock;
       // Again, with the user locked: more may have come.
       const locked = isSame ? seen : await look(user.tx, cursor, now, reading);
       user.moveClock(locked.window.clock);
@@ -114,8 +116,8 @@ export async function readStream<One extends Found>(
     });
   } catch (error) {
     if (!isRefusal(error, "unavailable") || mustWrite) throw error;
-    // The client must not move on from where it may have been saved to be.
-    if (error.extras.in_doubt) throw error;
+    // The client must not move on from where it may have been saved to be without all that changed until there.
+    if (error.extras.in_doubt && !hasAll) throw error;
     const { last } = seen.cursor;
     if (client && !last && refusesUnsaved) throw error;
     // A full disk must not lock readers out: the client will ask for the same again.

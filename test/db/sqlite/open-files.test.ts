@@ -8,7 +8,9 @@ import { appNamed } from "../../../src/http/apps.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
 import { identifyClient } from "../../../src/services/devices/clients.ts";
 import { readFeedChanges } from "../../../src/services/devices/device-list.ts";
+import { CAN_TRACE, type Trace, trace } from "../../faults/strace.ts";
 import { openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
+import { beforeWrites } from "../../support/before-writes.ts";
 import { databaseFile } from "../../support/database.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { openFreshProgram } from "../../support/program.ts";
@@ -131,6 +133,33 @@ test("a device whose GET was refused although it was committed receives the same
   const again = await readFeedChanges(app, actor, client, { since: timestamp });
   expect(again.add).toEqual(["https://a.example/"]);
 });
+
+test.if(CAN_TRACE)(
+  "a device's GET is refused if its commit may be done and holds a change that it did not read",
+  async () => {
+    const { app } = server;
+    const actor = actAsUser(ann.id, null, "desk");
+    const client = identifyClient(actor, appNamed("gPodder", "gpodder"));
+    const { timestamp: since } = await readFeedChanges(app, actor, client, { since: 0 });
+    await add("a");
+    const ask = async (meanwhile: () => Promise<unknown>) => {
+      let faults: Trace | undefined;
+      const failing = beforeWrites(app, async () => {
+        await meanwhile();
+        faults = await trace(process.pid, "fsync,fdatasync", "error=EIO");
+      });
+      const [asked] = await Promise.allSettled([readFeedChanges(failing, actor, client, { since })]);
+      await faults?.end();
+      return asked;
+    };
+    const told = { status: "fulfilled", value: { add: ["https://a.example/"], timestamp: since } };
+    expect(await ask(async () => {})).toMatchObject(told);
+    // On a new connection, which does not know who wrote before.
+    expect(await ask(async () => {})).toMatchObject(told);
+    const refused = { status: "rejected", reason: { code: "unavailable", extras: { in_doubt: true } } };
+    expect(await ask(() => add("b"))).toMatchObject(refused);
+  },
+);
 
 test("what was acknowledged before the log was deleted is in the file", async () => {
   await add("a");

@@ -1,11 +1,14 @@
 // Errors on the page: a session that has ended, a database that can't be written, a form that is sent twice.
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
+import { copyFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { tables } from "../../../src/db/tables.ts";
 import { issueToken } from "../../../src/services/accounts/tokens.ts";
 import { actAsUser } from "../../../src/services/actor.ts";
+import { CAN_TRACE, trace } from "../../faults/strace.ts";
 import { guidOf, ORIGIN, openTestApp, type TestApp, type TestUser } from "../../support/app.ts";
 import { basicAuth } from "../../support/basic-auth.ts";
-import { databaseFile, lockFile, ON_SQLITE } from "../../support/database.ts";
+import { databaseFile, lockFile, ON_SQLITE, runSql } from "../../support/database.ts";
 import { CAN_MOUNT, mountDisk, unmountDisks } from "../../support/disk.ts";
 import { fieldValue } from "../../support/fields.ts";
 import { type Browser, signedIn } from "../browser.ts";
@@ -254,5 +257,21 @@ test.if(ON_SQLITE && CAN_MOUNT)(
     expect([page.status, page.body]).toEqual([503, expect.stringContaining("Some of it, or all, may be done.")]);
     expect(page.body).not.toContain("Nothing was changed");
     await full.close();
+  },
+);
+
+test.if(ON_SQLITE && CAN_TRACE)(
+  "a change that a disk could not sync may be done: the next start finds it",
+  async () => {
+    const { data_dir } = server.app.config;
+    const faults = await trace(process.pid, "fsync,fdatasync", "error=EIO");
+    const page = await browser.submit("/podcasts/add", { feed_url: "https://new.example/" });
+    await faults.end();
+    const crashed = join(data_dir, "crashed");
+    mkdirSync(crashed);
+    for (const name of ["podkeep.db", "podkeep.db-wal"]) copyFileSync(join(data_dir, name), join(crashed, name));
+    const found = await runSql(join(crashed, "podkeep.db"), "select 1 from subscriptions where feed_url like '%new%'");
+    expect(found).toHaveLength(1);
+    expect([page.status, page.body]).toEqual([503, expect.stringContaining("Some of it, or all, may be done.")]);
   },
 );
