@@ -101,9 +101,8 @@ export const insertRows = <Of extends Name, Shared extends keyof Schema[Of] & st
 /** Makes a function that inserts rows. Those that exist stay as they are. */
 export const addRows = <Of extends Name, Shared extends keyof Schema[Of] & string>(name: Of, shared: Shared[]) =>
   bulkStatement((_, p: Fields<Of, Shared>, rows: Fields<Of, Exclude<keyof Schema[Of], Shared>>[]) => {
-    const { key }: Table<Values> = tables[name];
     const insert = insertInto(name, columnsOf(name), withShared(name, shared, p, rows));
-    return sql<never>`${insert} on conflict (${refs(key)}) do nothing`;
+    return sql<never>`${insert} on conflict do nothing`;
   });
 
 /** Makes a function that inserts rows. Those that exist get all new fields. */

@@ -11,6 +11,8 @@ export interface Dialect {
   readonly prefersRowids: boolean;
   /** Whether a constraint can be dropped. If not, the table is rebuilt without it. */
   readonly dropsConstraints: boolean;
+  /** Whether a key takes no long text: 2,704 bytes on PostgreSQL, as far as they can't be compressed. */
+  readonly limitsKeys: boolean;
 }
 
 export const textType = (dialect: Dialect): RawBuilder<string> => sql.raw(dialect.text);

@@ -28,6 +28,7 @@ import { indexRetiredGuids } from "./0023_retired_guids.ts";
 import { indexLeftFeeds } from "./0024_left_feeds.ts";
 import { addEndsAhead } from "./0025_ends_ahead.ts";
 import { indexRetiredSubscriptions } from "./0026_retired_subscriptions.ts";
+import { shortenSpellingsKey } from "./0027_long_spellings.ts";
 import type { Dialect } from "./dialect.ts";
 
 const MIGRATIONS: Record<string, (dialect: Dialect) => Migration> = {
@@ -57,6 +58,7 @@ const MIGRATIONS: Record<string, (dialect: Dialect) => Migration> = {
   "0024_left_feeds": indexLeftFeeds,
   "0025_ends_ahead": () => addEndsAhead,
   "0026_retired_subscriptions": () => indexRetiredSubscriptions,
+  "0027_long_spellings": shortenSpellingsKey,
 };
 
 /** The schema version of this program: its last migration. */

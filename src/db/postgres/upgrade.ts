@@ -25,6 +25,7 @@ export const DIALECT: Dialect = {
   tableOptions: "",
   prefersRowids: false,
   dropsConstraints: true,
+  limitsKeys: true,
 };
 /** Kysely's number, by which older versions wait for this one too. */
 export const MIGRATION_LOCK = "3853314791062309107";

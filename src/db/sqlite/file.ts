@@ -16,6 +16,7 @@ export const DIALECT: Dialect = {
   tableOptions: "without rowid",
   prefersRowids: true,
   dropsConstraints: false,
+  limitsKeys: false,
 };
 
 /** Bytes up to which refuseDamaged() checks a file. */

@@ -7,6 +7,7 @@ import { type App, openApp } from "../../../src/app.ts";
 import type { Clock } from "../../../src/clock.ts";
 import { readAnything, writeNothing } from "../../../src/db/statement.ts";
 import { examine } from "../../../src/doctor/doctor.ts";
+import { hashText } from "../../../src/domain/text-keys.ts";
 import { isRefusal, messageOf } from "../../../src/errors.ts";
 import { createMetricsEndpoint } from "../../../src/http/metrics.ts";
 import { createLogger, type LogLine, silentLogger } from "../../../src/log.ts";
@@ -719,6 +720,23 @@ test("text that PostgreSQL can't store is a mistake of the request, not of the s
     code: "invalid",
     message: "A text has a character that can't be stored",
   });
+});
+
+test("an app can write the longest feed URL otherwise than the server", async () => {
+  await open();
+  const ann = await app.user();
+  const path = Array.from({ length: 125 }, (_, n) => hashText(String(n))).join("");
+  await ann.add(`https://a.example/${path}`);
+  const upload = () =>
+    ann.request(
+      "POST",
+      `/api/2/subscriptions/${ann.name}/phone.json`,
+      { add: [`http://A.example/${path}`], remove: [] },
+      { "User-Agent": "AntennaPod/3.5" },
+    );
+  expect([(await upload()).status, (await upload()).status]).toEqual([200, 200]);
+  const [row] = await beside((sql) => sql("select count(*)::int as known from spellings"));
+  expect(row).toEqual({ known: 1 });
 });
 
 test("a missing table is an error, not an endless retry", async () => {
