@@ -4,13 +4,17 @@ import { Database as Sqlite } from "bun:sqlite";
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { Kysely, Migrator } from "kysely";
+import { Kysely, type Migration, Migrator } from "kysely";
 import { PostgresJSDialect } from "kysely-postgres-js";
 import { z } from "zod";
 import { openApp } from "../../src/app.ts";
 import { createBackup, verifyBackup } from "../../src/backups/backups.ts";
 import { restoreBackup } from "../../src/backups/restore.ts";
 import { start } from "../../src/db/migrations/0001_start.ts";
+import { relaxChecks } from "../../src/db/migrations/0002_relax_checks.ts";
+import { accounts } from "../../src/db/migrations/0003_accounts.ts";
+import { addTitles } from "../../src/db/migrations/0004_titles.ts";
+import { addAppSync } from "../../src/db/migrations/0005_app_sync.ts";
 import { MIGRATION_TABLE, SCHEMA_VERSION } from "../../src/db/migrations/migrate.ts";
 import { DIALECT, MIGRATION_LOCK } from "../../src/db/postgres/upgrade.ts";
 import { tables } from "../../src/db/tables.ts";
@@ -463,27 +467,32 @@ describe("a database that needs a migration", () => {
 
 type Rows = Record<string, unknown>[];
 
-// PostgreSQL databases of the first version are not recorded: its migration and a recorded file's rows make one.
-async function createOld(name: string): Promise<string> {
+// PostgreSQL databases are not recorded: the first migration, a recorded file's rows and later migrations make one.
+async function createOld(name: string, later: Record<string, Migration> = {}): Promise<string> {
   const server = await sharedPostgres();
   await server.createDatabase(name);
   const postgres = server.connect(name);
   const kysely = new Kysely<Record<string, Record<string, unknown>>>({
     dialect: new PostgresJSDialect({ postgres }),
   });
-  const { error } = await new Migrator({
-    db: kysely,
-    provider: { getMigrations: async () => ({ "0001_start": start(DIALECT) }) },
-    migrationTableName: MIGRATION_TABLE,
-    migrationLockTableName: `${MIGRATION_TABLE}_lock`,
-  }).migrateToLatest();
-  expect(error).toBeUndefined();
+  const migrate = async (migrations: Record<string, Migration>) => {
+    const { error } = await new Migrator({
+      db: kysely,
+      provider: { getMigrations: async () => migrations },
+      migrationTableName: MIGRATION_TABLE,
+      migrationLockTableName: `${MIGRATION_TABLE}_lock`,
+    }).migrateToLatest();
+    expect(error).toBeUndefined();
+  };
+  const first = { "0001_start": start(DIALECT) };
+  await migrate(first);
   const file = Sqlite.deserialize(await readOlderDatabase("0001_start"));
   for (const table of ["users", "tokens", "subscriptions", "guids", "feeds", "deletions"]) {
     const all = file.query<Record<string, unknown>, []>(`select * from ${table}`).all() as Rows;
     await kysely.insertInto(table).values(all).execute();
   }
   file.close();
+  await migrate({ ...first, ...later });
   await kysely.destroy();
   return server.url(name);
 }
@@ -669,4 +678,18 @@ describe("0009_lookups_by_spelling", () => {
     expect(followers.map(({ feed }) => feed).toSorted()).toEqual(urls.map(lookupKey).toSorted());
     expect(await podkeep.sql("select * from feed_walks")).toEqual([]);
   });
+});
+
+test("0027_long_spellings: on PostgreSQL the longest feed URL that a podcast left before is kept", async () => {
+  const url = await createOld("old_spellings", {
+    "0002_relax_checks": relaxChecks(DIALECT),
+    "0003_accounts": accounts(DIALECT),
+    "0004_titles": addTitles(DIALECT),
+    "0005_app_sync": addAppSync(DIALECT),
+  });
+  const path = Array.from({ length: 125 }, (_, n) => Bun.SHA256.hash(String(n), "hex")).join("");
+  await sqlOn("old_spellings", `update feeds set left_url = 'https://a.example/${path}'`);
+  await (await openTestApp({ database_url: url })).close();
+  const kept = await sqlOn("old_spellings", `select from spellings where feed_url = 'https://a.example/${path}'`);
+  expect(kept.length).toBeGreaterThan(0);
 });
