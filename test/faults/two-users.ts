@@ -369,7 +369,7 @@ const PAGE: Record<string, Example> = {
   }),
   "POST /apps/:id/revoke": form("/apps/<own.spare_id>/revoke", {}, 303, { token: 403, other: 404 }),
   "GET /allow/:page": same("/allow/<own.flow>"),
-  "POST /allow/:page": form("/allow/<own.flow>", {}, 200, { token: 403 }),
+  "POST /allow/:page": form("/allow/<own.flow>", {}, 303, { token: 403 }),
   "POST /allow/:page/deny": form("/allow/<own.flow>/deny", {}, 200, { token: 403 }),
   "GET /connect": { ...same("/connect"), reader: 303, token: 303 },
   "POST /connect": form("/connect", { app: "antennapod", device: "<own.mark> phone", nonce: "n".repeat(20) }, 200, {
