@@ -19,7 +19,7 @@ export class Secrets {
 
   add(...secrets: (string | null)[]): void {
     for (const secret of secrets) {
-      if (secret === null || secret.length < SHORTEST) continue;
+      if (secret === null || secret.length < SHORTEST || this.#values.has(secret)) continue;
       for (const form of formsOf(secret)) this.#values.add(form);
     }
   }
