@@ -15,7 +15,10 @@ export async function* readText(
   signal: AbortSignal,
 ): AsyncGenerator<{ text: string; bytes: number }> {
   const body = decompress(response);
-  const abort = () => body.destroy(new Error(LATE));
+  const abort = () => {
+    // What gather() waits for ends too: the body can't end before.
+    for (const stream of [body, response]) stream.destroy(new Error(LATE));
+  };
   signal.addEventListener("abort", abort);
   let decoder: TextDecoder | undefined;
   let bytes = 0;

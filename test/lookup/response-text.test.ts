@@ -1,14 +1,15 @@
 // Feeds that arrive in many small chunks, of which a server can send millions in a second.
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { BlockList } from "node:net";
+import { type AddressInfo, BlockList, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { request } from "../../src/lookup/request.ts";
-import { readText } from "../../src/lookup/response-text.ts";
+import { LATE, readText } from "../../src/lookup/response-text.ts";
 import { nextTurn } from "../../src/turns.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { rejectionOf } from "../support/rejection.ts";
 
 setDefaultTimeout(PATIENCE);
 
@@ -36,9 +37,13 @@ async function openInBytes(head: string, body: Uint8Array) {
   const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe" });
   end = () => child.kill();
   const { value } = await child.stdout.getReader().read();
-  const url = new URL(`http://feeds.test:${new TextDecoder().decode(value).trim()}/`);
+  return open(Number(new TextDecoder().decode(value)));
+}
+
+function open(port: number) {
   const resolve = async () => ["127.0.0.1"];
-  return request(url, { etag: null, last_modified: null, allowed, interfaces: () => [], resolve }, signal);
+  const options = { etag: null, last_modified: null, allowed, interfaces: () => [], resolve };
+  return request(new URL(`http://feeds.test:${port}/`), options, signal);
 }
 
 test.each<[name: string, head: string, text: string, body: Uint8Array]>([
@@ -57,6 +62,27 @@ test.each<[name: string, head: string, text: string, body: Uint8Array]>([
   expect(pieces.length).toBeLessThan(body.length / 1000);
   expect(turns).toBeGreaterThan(2);
 });
+
+test.each(["identity", "gzip"])(
+  "a feed with the encoding %s that stops in the middle ends when its time is over",
+  async (coding) => {
+    const head = `HTTP/1.1 200 OK\r\nContent-Encoding: ${coding}\r\nContent-Length: 9999\r\n\r\n`;
+    const part = Buffer.from("<rss>".repeat(1000));
+    const server = createServer((socket) => {
+      socket.write(Buffer.concat([Buffer.from(head), coding === "gzip" ? gzipSync(part).subarray(0, -9) : part]));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    end = () => void server.close();
+    const response = await open((server.address() as AddressInfo).port);
+    const time = new AbortController();
+    const pieces = readText(response, time.signal);
+    expect((await pieces.next()).value?.text).toStartWith("<rss>");
+    const next = rejectionOf(pieces.next());
+    await nextTurn();
+    time.abort();
+    expect(await next).toMatchObject({ message: LATE });
+  },
+);
 
 test.skipIf(process.platform !== "linux")("a turn of the event loop takes few of them", async () => {
   const response = await openInBytes("", Buffer.from(TEXT));
