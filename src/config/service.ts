@@ -1,6 +1,6 @@
 // The systemd service: its files, and the commands for it.
 import { join } from "node:path";
-import { findBase } from "./home.ts";
+import { findBase, findHome } from "./home.ts";
 
 export const UNIT = "podkeep.service";
 
@@ -10,6 +10,8 @@ export interface Place {
   isOwn: boolean;
   unit: string;
   settings: string;
+  /** What a character behind a percent sign stands for in the unit and its drop-ins (systemd.unit(5)). */
+  specifiers: Record<string, string>;
   systemctl: string[];
   /** systemctl and journalctl as people type them. */
   control: string;
@@ -20,6 +22,7 @@ export const SYSTEM_PLACE: Place = {
   isOwn: false,
   unit: `/etc/systemd/system/${UNIT}`,
   settings: "/etc/podkeep.env",
+  specifiers: { "%": "%", h: "/root", S: "/var/lib" },
   systemctl: ["systemctl"],
   control: "sudo systemctl",
   journal: "sudo journalctl -u podkeep",
@@ -32,6 +35,7 @@ export function ownPlace(): Place {
     isOwn: true,
     unit: join(folder, "systemd/user", UNIT),
     settings: join(folder, "podkeep.env"),
+    specifiers: { "%": "%", h: findHome(process.env["HOME"]) },
     systemctl: ["systemctl", "--user"],
     control: "systemctl --user",
     journal: "journalctl --user -u podkeep",

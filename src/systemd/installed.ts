@@ -50,12 +50,15 @@ function namesData({ data_dir, database_url }: Flags): boolean {
 }
 
 /** The files that set variables for the server, the one that counts most first. */
-function readFiles({ settings, unit }: Place): SettingsFile[] {
+function readFiles({ settings, unit, specifiers }: Place): SettingsFile[] {
   const text = existsSync(settings) ? readText(settings) : "";
-  return [
-    { path: settings, variables: parseEnvironmentFile(text), ignored: findIgnored(text) },
-    ...listDropIns(unit).map((path) => ({ path, variables: parseEnvironment(readText(path)) })),
-  ];
+  const files: SettingsFile[] = [{ path: settings, variables: parseEnvironmentFile(text), ignored: findIgnored(text) }];
+  for (const path of listDropIns(unit)) {
+    const { variables, resets } = parseEnvironment(readText(path), specifiers);
+    files.push({ path, variables });
+    if (resets) break;
+  }
+  return files;
 }
 
 function readText(path: string): string {

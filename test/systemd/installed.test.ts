@@ -109,13 +109,15 @@ describe.skipIf(!canMount)("with the service installed", () => {
 
   test("what systemctl edit has set counts as for the server, behind the settings file", () => {
     settings("PODKEEP_PORT=8043");
-    write(`${UNIT}.d/10-first.conf`, "[Service]\nEnvironment=PODKEEP_PORT=1 PODKEEP_HOST=::1\n");
-    const text = `[Service]\nEnvironment="PODKEEP_DATA_DIR=${DATA}/a disk" PODKEEP_HOST=:: \\\n  PODKEEP_ODD=1\n`;
+    write(`${UNIT}.d/05-former.conf`, "[Service]\nEnvironment=PODKEEP_LOG_LEVEL=debug\n");
+    write(`${UNIT}.d/10-first.conf`, "[Service]\nEnvironment=\nEnvironment=PODKEEP_PORT=1 PODKEEP_HOST=::1\n");
+    const text = `[Service]\nEnvironment="PODKEEP_DATA_DIR=%S/podkeep/a disk" PODKEEP_HOST=:: \\\n  PODKEEP_ODD=1\n`;
     write(`${UNIT}.d/override.conf`, text);
     const rows: { name: string; value: string; source: string }[] = JSON.parse(sudo("config", "show", "--json").out);
     const row = (name: string) => rows.find((one) => one.name === name);
     expect(row("port")).toMatchObject({ value: "8043", source: SETTINGS });
     expect(row("host")).toMatchObject({ value: "::", source: `${UNIT}.d/override.conf` });
+    expect(row("log_level")).toMatchObject({ source: "default" });
     expect(row("data_dir")).toMatchObject({ value: `${DATA}/a disk`, source: `${UNIT}.d/override.conf` });
     expect(sudo("config", "check").err).toContain(`${UNIT}.d/override.conf: PODKEEP_ODD is not a setting`);
     rmSync(path(`${UNIT}.d`), { recursive: true });
