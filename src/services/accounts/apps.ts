@@ -80,13 +80,12 @@ export async function renameApp({ database }: Context, actor: Actor, id: string,
   const label = printable(text).trim();
   if (!isSeen(label)) throw new DomainError("invalid", "An app's name has 1 to 100 printable characters");
   checkLabel(label);
-  const [row] = await database.write(async (tx) => {
+  await database.write(async (tx) => {
     const before = (await listUserTokens(tx, { user_id })).find((token) => token.id === id);
-    const renamed = await renameToken(tx, { user_id, id, label });
-    if (before) await renameDevice(tx, { user_id, id: deviceOfToken(id), from: before.label, to: label });
-    return renamed;
+    const [renamed] = await renameToken(tx, { user_id, id, label });
+    if (!before || !renamed) throw new DomainError("not_found", `There is no token ${id}`);
+    await renameDevice(tx, { user_id, id: deviceOfToken(id), from: before.label, to: label });
   }, user_id);
-  if (!row) throw new DomainError("not_found", `There is no token ${id}`);
 }
 
 /**

@@ -135,6 +135,17 @@ test("an app that names no device has one name once it is renamed", async () => 
   expect((await browser.open("/apps")).body).toContain("<bdi>Phone</bdi>");
 });
 
+test("a revoked app that can't be renamed leaves its device its name too", async () => {
+  const token = tokenIn((await connect(browser)).body);
+  const [, id] = token.split("_");
+  const headers = { ...basicAuth("ann", token), "User-Agent": "AntennaPod/3.11.1" };
+  const body = JSON.stringify({ add: ["https://a.example/"], remove: [] });
+  await server.send("POST", "/index.php/apps/gpoddersync/subscription_change/create", { headers, body });
+  await browser.submit(`/apps/${id}/revoke`);
+  expect((await browser.submit(`/apps/${id}/rename`, { label: "Stolen" })).status).toBe(404);
+  expect((await browser.open("/apps")).body).toContain("<bdi>AntennaPod, phone</bdi>");
+});
+
 test("the history calls an app by its name alone whose device had none and was forgotten", async () => {
   const token = tokenIn((await connect(browser)).body);
   const headers = { ...basicAuth("ann", token), "User-Agent": "AntennaPod/3.11.1" };
