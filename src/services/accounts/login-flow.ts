@@ -89,7 +89,7 @@ export async function findWaitingApp({ database, clock }: Context, page: string)
 }
 
 /**
- * Lets the app that started a flow have a token of the actor's user. Can be repeated until the app has fetched it.
+ * Lets the app that started a flow have a token of the actor's user. Repeated, it changes nothing.
  * @throws DomainError "not_found" as findLoginFlow() does, "forbidden" if the actor signed in with a token
  */
 export async function approveLoginFlow(context: Context, actor: Actor, page: string): Promise<void> {
