@@ -33,7 +33,7 @@ async function show(user: string, { since, by, limit }: Options, command: Comman
     listHistory(app, actor, {
       // One more, to know whether there are more.
       limit: limit + 1,
-      by,
+      named: by,
       since: since?.(app.clock.now()),
     }),
   );

@@ -95,6 +95,13 @@ const of = (changes: Changes, p: { subscription: number }) =>
 
 export const listHistoryBy = statement((db, p: HistorySpan & { by: string }) => by(changesIn(db, p), p));
 
+/** Those of one token, device or label, as people name an app. */
+export const listHistoryNamed = statement((db, p: HistorySpan & { named: string }) =>
+  changesIn(db, p).where((row) =>
+    row.or((["actor_id", "actor_device", "actor_label"] as const).map((column) => row(column, "in", [p.named]))),
+  ),
+);
+
 export const listHistoryOf = statement((db, p: HistorySpan & { subscription: number }) => of(changesIn(db, p), p));
 
 export const listHistoryOfBy = statement((db, p: HistorySpan & { subscription: number; by: string }) =>

@@ -22,6 +22,7 @@ import {
   listActsFrom,
   listChangers as listChangersOf,
   listHistoryBy,
+  listHistoryNamed,
   listHistoryOf,
   listHistoryOfBy,
   listHistory as listRows,
@@ -63,6 +64,8 @@ interface HistoryQuery {
   after?: HistoryPosition | undefined;
   /** Only changes by the app with this token id; without a token with this device; without both with this label. */
   by?: string | undefined;
+  /** Only changes by this token id, device or label; without `by` and `guid`. */
+  named?: string | undefined;
   /** Only changes of the subscription that has, or had, this guid, also of a lost one. */
   guid?: string | undefined;
   /** Only changes that were made later, in Unix milliseconds. */
@@ -74,12 +77,13 @@ interface HistoryQuery {
 export function listHistory(
   { database }: Context,
   { user_id }: Actor,
-  { after = HISTORY_END, by, guid, since, limit }: HistoryQuery,
+  { after = HISTORY_END, since, limit, ...filters }: HistoryQuery,
 ): Promise<HistoryEntry[]> {
   return database.read(async (tx) => {
     const from = since === undefined ? 0 : await findTimestamp(tx, user_id, since);
     const page = { user_id, changed_at: after.changed_at, seq: after.seq, limit };
-    const rows = by === undefined && guid === undefined ? await listRows(tx, page) : await filter(tx, page, by, guid);
+    const isFiltered = Object.values(filters).some((value) => value !== undefined);
+    const rows = await (isFiltered ? filter(tx, page, filters) : listRows(tx, page));
     return rows
       .filter((row) => row.changed_at >= from)
       .map((row) => ({ ...changeOf(row), title: row.present_title ?? row.title, at: row.at, by: readChangedBy(row) }));
@@ -97,10 +101,15 @@ export async function findPodcast(tx: Tx, user_id: number, guid: string) {
   return null;
 }
 
-async function filter(tx: Tx, page: Parameters<typeof listRows>[1], by?: string, guid?: string) {
+async function filter(
+  tx: Tx,
+  page: Parameters<typeof listRows>[1],
+  { by, named, guid }: Pick<HistoryQuery, "by" | "named" | "guid">,
+) {
   const of = guid === undefined ? null : await findPodcast(tx, page.user_id, guid);
   if (guid !== undefined && !of) return [];
   const list = (span: HistorySpan) => {
+    if (named !== undefined) return listHistoryNamed(tx, { ...span, named });
     if (!of) return listHistoryBy(tx, { ...span, by: by ?? "" });
     const spanOf = { ...span, subscription: of.id };
     return by === undefined ? listHistoryOf(tx, spanOf) : listHistoryOfBy(tx, { ...spanOf, by });

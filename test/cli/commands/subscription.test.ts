@@ -104,6 +104,18 @@ test("the history shows what changed, when and by whom, newest first", async () 
   expect(await run("history nobody --json")).toMatchObject({ code: 4 });
 });
 
+test("the history of one app is found by its token's label or id, or its device", async () => {
+  const { token, id } = (await run("token issue alice --json --label AntennaPod")).json;
+  const { address } = await program.serve();
+  const headers = { Authorization: `Basic ${btoa(`alice:${token}`)}` };
+  const body = JSON.stringify({ add: [B], remove: [] });
+  await fetch(`${address}/api/2/subscriptions/alice/phone.json`, { method: "POST", headers, body });
+  await run("subscription add alice", A);
+  for (const by of ["AntennaPod", id, "phone"]) {
+    expect([by, (await run("history alice --json --by", by)).json]).toMatchObject([by, [{ feed_url: B }]]);
+  }
+});
+
 test("bad input changes nothing: the exit code and the error say what is wrong", async () => {
   await run("subscription add alice", A);
   const refused: [string, code: number, message: string][] = [

@@ -104,6 +104,8 @@ describe("the history", () => {
     ]);
     expect(await entries({ by: phone.token_id })).toHaveLength(2);
     expect(await entries({ by: "AntennaPod on phone" })).toHaveLength(0);
+    expect(await entries({ named: "AntennaPod on phone" })).toHaveLength(2);
+    expect(await entries({ named: phone.token_id })).toHaveLength(2);
     expect(await entries({ by: "test" })).toHaveLength(1);
   });
 

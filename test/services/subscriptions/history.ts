@@ -13,7 +13,7 @@ export function historyOf(present: () => { server: TestApp; user: TestUser }) {
   return {
     me,
 
-    entries: (options: { by?: string; since?: number } = {}) =>
+    entries: (options: { by?: string; named?: string; since?: number } = {}) =>
       listHistory(present().server.app, me(), { limit: 1000, ...options }),
 
     /** The feed URLs of the list. */
