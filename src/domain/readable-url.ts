@@ -5,13 +5,16 @@ import { decodePercent, parseUrl } from "./url.ts";
 /** Characters that people read of a URL. */
 const LONGEST = 300;
 
-/** Host and path of a URL, without random parts; only the host if it has a user, a password or a query. A long one is cut. */
+/** The end of a random part, by which people tell one podcast from another of its host: too short to be a secret. */
+const TOLD_BY = /.{4}(\.\w{1,5})?$/;
+
+/** Host and path of a URL, of random parts the end; only the host if it has a user, a password or a query. A long one is cut. */
 export function readableUrl(feed_url: string): string {
   const url = parseUrl(feed_url);
   if (!url) return feed_url;
   const host = withoutWww(url);
   if (url.username || url.password || url.search) return `${host}/•••`;
-  const text = host + (url.pathname === "/" ? "" : maskPath(url));
+  const text = host + (url.pathname === "/" ? "" : maskParts(url.pathname, TOLD_BY));
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 
@@ -40,10 +43,16 @@ export function hostOf(feed_url: string): string {
 /** In a part of a path, what is no word: long letters and digits, or a UUID, as in the private feeds of Substack. */
 const RANDOM = /(?<![\da-z])(?=[a-z]*\d)[\da-z]{20}|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/i;
 
-/** What is left of a part of a path that may be a secret: its extension. */
-const maskPart = (part: string) => (RANDOM.test(part) ? `…${/\.\w{1,5}$/.exec(part)?.[0] ?? ""}` : part);
+const EXTENSION = /\.\w{1,5}$/;
 
-const maskPath = ({ pathname }: URL) => pathname.split("/").map(maskPart).join("/");
+/** @param end what is left of a part of a path that may be a secret */
+const maskPart = (part: string, end = EXTENSION) => (RANDOM.test(part) ? `…${end.exec(part)?.[0] ?? ""}` : part);
+
+const maskParts = (path: string, end?: RegExp) =>
+  path
+    .split("/")
+    .map((part) => maskPart(part, end))
+    .join("/");
 
 /** A feed URL without what may be a secret: user and password, the query's values, long random parts of the path. */
 export function maskFeedUrl(feed_url: string): string {
@@ -51,17 +60,12 @@ export function maskFeedUrl(feed_url: string): string {
   if (!url) return "(not a URL)";
   const user = url.username || url.password ? "…@" : "";
   const query = [...url.searchParams].map(([name, value]) => (value ? `${name}=…` : maskPart(name))).join("&");
-  return `${url.protocol}//${user}${readableHost(url)}${maskPath(url)}${query && `?${query}`}`;
+  return `${url.protocol}//${user}${readableHost(url)}${maskParts(url.pathname)}${query && `?${query}`}`;
 }
 
 /** The same of what may be no URL: without what is before an @, or after a question mark or a number sign. */
 export const maskText = (text: string): string =>
-  text
-    .replace(/^([a-z]+:\/\/)?.*@/is, "$1…@")
-    .replace(/([?#]).+/s, "$1…")
-    .split("/")
-    .map(maskPart)
-    .join("/");
+  maskParts(text.replace(/^([a-z]+:\/\/)?.*@/is, "$1…@").replace(/([?#]).+/s, "$1…"));
 
 /** Names that many files share. */
 const COMMON = /^(default|media|audio|stream|download|file|episode|index|listen)?$/i;

@@ -36,12 +36,18 @@ test.each([
 test.each([
   [
     "https://api.substack.com/feed/podcast/17/private/0b5e0f5c-1d2e-4f3a-8b9c-0123456789ab.rss",
-    "api.substack.com/feed/podcast/17/private/….rss",
+    "api.substack.com/feed/podcast/17/private/…89ab.rss",
   ],
-  ["https://a.example/rss/3f9a1c77b2d84e5f9a1c77b2", "a.example/rss/…"],
+  ["https://a.example/rss/3f9a1c77b2d84e5f9a1c77b2", "a.example/rss/…77b2"],
   ["https://feeds.simplecast.com/dLRotFGk", "feeds.simplecast.com/dLRotFGk"],
 ])("a podcast at %s without a title is called %s, without what may be a secret", (url, name) => {
   expect(readableUrl(url)).toBe(name);
+});
+
+test("public podcasts of one host whose URLs have nothing but ids have different names", () => {
+  const shows = ["5e7b777ba085cbe7192b0607", "60518a52f69aa815d2dba41c"];
+  const names = shows.map((show) => readableUrl(`https://feeds.acast.com/public/shows/${show}`));
+  expect(new Set(names).size).toBe(2);
 });
 
 test.each([
