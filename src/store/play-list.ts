@@ -88,7 +88,8 @@ export const listPlacesOfEpisode = statement((db, p: Page & { episode: number })
 );
 
 /**
- * The latest play of each episode that began before a time. With a sign, `begun_at` is no column to search by: an import can give many one time.
+ * The play of each episode that began last before a time; all of them if several began then. With a sign, `begun_at` is no
+ * column to search by: an import can give many one time.
  * If it is not materialized, SQLite looks for the latest play once for each play of an episode. An index has the begins and
  * ids; nothing else is read of the other plays.
  */
