@@ -14,7 +14,7 @@ import {
   readHistorySince,
   restoreSubscriptions,
 } from "../../services/subscriptions/earlier-lists.ts";
-import { findRemoved, listChangers, listHistory } from "../../services/subscriptions/history.ts";
+import { findRemovers, listChangers, listHistory } from "../../services/subscriptions/history.ts";
 import { keepRemovals } from "../../services/subscriptions/noticed-removals.ts";
 import { findNameByGuid } from "../../services/subscriptions/podcasts.ts";
 import type { HttpEnv } from "../env.ts";
@@ -76,7 +76,7 @@ export function serveHistory(http: Hono<HttpEnv>, app: App): void {
       podcast,
       notice,
       changers: await listChangers(app, actor),
-      missing: await findRemoved(app, actor, new Set(page.groups.flatMap(({ removed }) => [...removed]))),
+      removers: await findRemovers(app, actor, new Set(page.groups.flatMap(({ removed }) => [...removed]))),
     };
     return show(c, <HistoryPage groups={page.groups} {...props} />);
   });

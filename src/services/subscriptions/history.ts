@@ -148,7 +148,7 @@ const changeOf = (row: HistoryTable): Change => ({
  * Which app removed each of these subscriptions last that is there and not subscribed, as appOf() names it, by their ids.
  * Others write while the history is read.
  */
-export async function findRemoved(
+export async function findRemovers(
   { database }: Context,
   { user_id }: Actor,
   ids: Set<number>,

@@ -21,12 +21,12 @@ interface HistoryProps {
   /** Who made changes lately. */
   changers: ChangedBy[];
   /** Which app removed each subscription last that is not subscribed now, by its id. */
-  missing: Map<number, string>;
+  removers: Map<number, string>;
   notice: string | null;
 }
 
 export function HistoryPage(props: HistoryProps) {
-  const { groups, next, after, by, podcast, changers, missing, notice } = props;
+  const { groups, next, after, by, podcast, changers, removers, notice } = props;
   const { devices, canWrite } = useFrame();
   const text = texts.history;
   const apps = choicesOf(changers, by, devices);
@@ -55,7 +55,7 @@ export function HistoryPage(props: HistoryProps) {
           <Group
             group={group}
             podcast={podcast?.guid}
-            isMissing={[...group.removed].some((id) => missing.get(id) === appOf(group.by))}
+            isMissing={[...group.removed].some((id) => removers.get(id) === appOf(group.by))}
           />
         ))}
       </ul>
