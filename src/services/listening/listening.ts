@@ -102,11 +102,12 @@ async function findPlayers(
   for (let step = 0; step < OVERLAPPING && wanted.length > 0; step++) {
     const plays = Map.groupBy(await findLatestPlays(tx, { user_id }, wanted), ({ episode }) => episode);
     wanted = wanted.flatMap((row) => {
-      const begun = plays.get(row.episode) ?? [];
-      const [latest] = begun;
-      const player = begun.find(({ ended_at }) => ended_at === row.acted_at);
+      const [play, ...others] = plays.get(row.episode) ?? [];
+      // One that ended later did so by another clock.
+      if (!play || play.ended_at > row.acted_at) return [];
+      const player = [play, ...others].find(({ ended_at }) => ended_at === row.acted_at);
       if (player) players.set(row.episode, player);
-      return player || !latest ? [] : { ...row, before: latest.begun_at };
+      return player ? [] : { ...row, before: play.begun_at };
     });
   }
   return players;
