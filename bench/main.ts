@@ -7,6 +7,7 @@ import { describeMachine } from "./machine.ts";
 import { measureAttacks } from "./measures/attacks.ts";
 import { measureDeletions } from "./measures/deletions.ts";
 import { measureExecutable } from "./measures/executable.ts";
+import { measureFeeds } from "./measures/feeds.ts";
 import { measureGpodder } from "./measures/gpodder.ts";
 import { measureGrowth } from "./measures/growth.ts";
 import { measureListening } from "./measures/listening.ts";
@@ -32,6 +33,7 @@ const MEASURES: Record<string, (bench: Bench) => Promise<Line[]>> = {
   growth: measureGrowth,
   deletions: measureDeletions,
   lookups: measureLookups,
+  feeds: measureFeeds,
   page: measurePage,
   worst: measureWorst,
   attacks: measureAttacks,
