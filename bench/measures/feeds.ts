@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { Beside, Blocks } from "../blocks.ts";
-import { ask } from "../client.ts";
+import { send } from "../client.ts";
 import { type Data, fill } from "../data.ts";
 import { type Server, start } from "../programs.ts";
 import type { Bench } from "../rounds.ts";
@@ -42,12 +42,9 @@ export async function measureFeeds(bench: Bench): Promise<Line[]> {
 }
 
 /** Subscribes the first user to a feed, which is due at once. */
-async function add({ url }: Server, { tokens, file }: Data, feed_url: string): Promise<void> {
-  const headers = { Authorization: `Bearer ${tokens[0]}`, "Content-Type": "application/json" };
-  const body = JSON.stringify({ subscriptions: [{ feed_url }] });
-  const response = await ask(`${url}/subscriptions`, { method: "POST", headers, body });
-  if (!response.ok) throw new Error(`An add was answered ${response.status}: ${await response.text()}`);
-  const db = new Database(file, { readwrite: true });
+async function add(server: Server, data: Data, feed_url: string): Promise<void> {
+  await send(server, data, "/subscriptions", { subscriptions: [{ feed_url }] });
+  const db = new Database(data.file, { readwrite: true });
   db.run("pragma busy_timeout = 10000");
   // Once the worker has found it.
   while (db.run("update feed_lookups set next_at = 1 where feed_url = ?", [feed_url]).changes === 0)
