@@ -21,7 +21,7 @@ interface Engine {
   /** Whether its tests use other programs: browsers, apps, proxies, a systemd. */
   usesPrograms: boolean;
   timings: string;
-  /** More in all than there are cores: a third of a test is waiting. */
+  /** More in all than there are cores: nearly half of a test is waiting. */
   workers: number;
   env: Record<string, string>;
 }
@@ -32,7 +32,7 @@ const ENGINES: Engine[] = [
     files: "test/**/*.test.ts",
     usesPrograms: true,
     timings: "test/timings/sqlite.json",
-    workers: CORES + 2,
+    workers: CORES + 3,
     env: {},
   },
   {
