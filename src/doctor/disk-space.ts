@@ -1,5 +1,5 @@
 // Free space and free inodes of the data directory's file system, and free space of the backups'.
-import { existsSync, statfsSync, statSync } from "node:fs";
+import { existsSync, type StatsFs, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { sizeOf } from "../db/sqlite/file.ts";
 import { describeSize } from "../sizes.ts";
@@ -15,9 +15,10 @@ export const FREE_SPACE = "Free some space: old backups, logs, packages";
 
 /** @param file the database file, which may be missing */
 export function checkDiskSpace(directory: string, file: string): Finding[] {
-  const { files, ffree } = statfsSync(directory);
+  const found = statfsSync(directory);
+  const { files, ffree } = found;
   return [
-    compare("disk space", directory, Math.max(LEAST_SPACE, LEAST_COPIES * sizeOf(file)), FREE_SPACE),
+    compare("disk space", found, Math.max(LEAST_SPACE, LEAST_COPIES * sizeOf(file)), FREE_SPACE),
     // File systems without a fixed number of inodes report 0.
     files > 0 && ffree < LEAST_INODES
       ? problem(
@@ -34,11 +35,12 @@ export function checkBackupSpace(backups: string, directory: string, file: strin
   let place = backups;
   while (!existsSync(place)) place = dirname(place);
   if (statSync(place).dev === statSync(directory).dev) return [];
-  return [compare("backup space", place, sizeOf(file), "Remove old backups: podkeep backup prune --keep COUNT")];
+  return [
+    compare("backup space", statfsSync(place), sizeOf(file), "Remove old backups: podkeep backup prune --keep COUNT"),
+  ];
 }
 
-function compare(about: string, directory: string, needed: number, advice: string): Finding {
-  const { bavail, bsize } = statfsSync(directory);
+function compare(about: string, { bavail, bsize }: StatsFs, needed: number, advice: string): Finding {
   const room = `${describeSize(bavail * bsize)} free`;
   if (bavail * bsize >= needed) return ok(about, room);
   return problem(about, `${room}, ${describeSize(needed)} needed`, advice);
