@@ -8,7 +8,7 @@ import type { App } from "../../app.ts";
 import { readFeedUrl, reasonOfRefusal, takeTypedUrl } from "../../domain/feed-url.ts";
 import { decodeOpml, OpmlError, readOpmlInTurns } from "../../domain/opml.ts";
 import { positive } from "../../domain/positive.ts";
-import { listSyncing } from "../../services/accounts/apps.ts";
+import { listKeptTokens } from "../../services/accounts/apps.ts";
 import { listPlays } from "../../services/listening/play-list.ts";
 import { listHistory } from "../../services/subscriptions/history.ts";
 import { exportFeeds, importFeeds } from "../../services/subscriptions/imports.ts";
@@ -144,7 +144,7 @@ async function showPodcasts(c: Context<HttpEnv>, app: App, is_subscribed: boolea
     undo,
     used: used ?? added ?? present ?? null,
     notice: noticeOf(c, fresh),
-    devices: await listSyncing(app, actor),
+    kept: is_subscribed && !search ? await listKeptTokens(app, actor) : null,
     now: app.clock.now(),
   };
   return show(c, <PodcastsPage {...props} />);

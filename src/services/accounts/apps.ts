@@ -25,11 +25,10 @@ export interface ConnectedApp {
   devices: Device[];
 }
 
-/** Lists the devices that may sync, or that could until their token expired: their app was not revoked. */
-export async function listSyncing(context: Context, actor: Actor): Promise<Device[]> {
-  const tokens = await context.database.read((tx) => listUserTokens(tx, { user_id: actor.user_id }));
-  const kept = new Set(tokens.flatMap(({ id, revoked_at }) => (revoked_at === null ? id : [])));
-  return (await listDevices(context, actor)).filter(({ token_id }) => token_id === null || kept.has(token_id));
+/** The ids of the tokens that were not revoked. Some may have expired. */
+export async function listKeptTokens({ database }: Context, { user_id }: Actor): Promise<Set<string>> {
+  const tokens = await database.read((tx) => listUserTokens(tx, { user_id }));
+  return new Set(tokens.flatMap(({ id, revoked_at }) => (revoked_at === null ? id : [])));
 }
 
 /**

@@ -1,7 +1,6 @@
 // The list of podcasts, adding one, import and export.
 /** @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
-import type { Device } from "../../../services/devices/devices.ts";
 import type { ImportResult } from "../../../services/subscriptions/imports.ts";
 import {
   type Podcast,
@@ -25,8 +24,8 @@ interface PodcastsProps {
   /** Guid of the podcast that was just added or subscribed again: the page opens there. */
   used: string | null;
   notice: Child;
-  /** Those that may sync. */
-  devices: Device[];
+  /** Tokens that were not revoked; null on a page that doesn't say which devices sync. */
+  kept: ReadonlySet<string> | null;
   /** Unix milliseconds. */
   now: number;
 }
@@ -40,7 +39,7 @@ const hrefOf = ({ search, page, is_subscribed }: PodcastQuery) => {
 };
 
 export function PodcastsPage(props: PodcastsProps) {
-  const { page, query, undo, used, notice, devices, now } = props;
+  const { page, query, undo, used, notice, kept, now } = props;
   const { canWrite } = useFrame();
   const { podcasts } = texts;
   const { search, is_subscribed } = query;
@@ -65,7 +64,7 @@ export function PodcastsPage(props: PodcastsProps) {
         </ButtonLink>
       </div>
       <Notice focused={used === null}>{notice}</Notice>
-      {is_subscribed && !search && <SyncStatus devices={devices} now={now} />}
+      {kept && <SyncStatus kept={kept} now={now} />}
       {rows.length === 0 && <p class="muted">{emptyText(page, query)}</p>}
       {search && <LinkLine href={hrefOf({ ...query, search: "", page: 1 })}>{podcasts.all}</LinkLine>}
       {isNew && canWrite && <FirstSteps />}

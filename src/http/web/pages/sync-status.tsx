@@ -2,6 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import { isSilent } from "../../../domain/silence.ts";
 import type { Device } from "../../../services/devices/devices.ts";
+import { useFrame } from "../frame.ts";
 import { Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
 
@@ -9,10 +10,14 @@ const MOST = 5;
 /** Milliseconds: a device that is silent for longer is probably not used any more; so long ahead, a clock was wrong. */
 const GONE = 90 * 24 * 60 * 60_000;
 
-/** The devices that synced last, and a warning if one has not done so for longer than usual. */
-export function SyncStatus({ devices, now }: { devices: Device[]; now: number }) {
+/**
+ * The devices that synced last, and a warning if one has not done so for longer than usual.
+ * @param kept tokens that were not revoked: devices of others don't sync any more
+ */
+export function SyncStatus({ kept, now }: { kept: ReadonlySet<string>; now: number }) {
   const text = texts.podcasts;
-  const synced = devices
+  const synced = [...useFrame().devices.values()]
+    .filter(({ token_id }) => token_id === null || kept.has(token_id))
     .flatMap(({ last_sync_at, ...device }) => (last_sync_at === null ? [] : [{ ...device, last_sync_at }]))
     .filter(({ last_sync_at }) => Math.abs(now - last_sync_at) < GONE)
     .sort((a, b) => b.last_sync_at - a.last_sync_at);
