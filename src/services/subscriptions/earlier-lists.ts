@@ -16,13 +16,13 @@ import type { SubscriptionState } from "../../domain/subscription-state.ts";
 import type { WorkingSet } from "../../domain/working-set.ts";
 import { DomainError } from "../../errors.ts";
 import { readChanges, readHistoryStart } from "../../store/history.ts";
-import { findByGuid, listSubscriptions } from "../../store/subscriptions.ts";
+import { listSubscriptions } from "../../store/subscriptions.ts";
 import { nextTurn } from "../../turns.ts";
 import { type Actor, requireWrite } from "../actor.ts";
 import type { Context } from "../context.ts";
 import { asPart, inParts } from "../parts.ts";
 import { clockIn } from "../transact.ts";
-import { findTimestamp } from "./history.ts";
+import { findPodcast, findTimestamp } from "./history.ts";
 import { changeSubscriptions, type Rehearsal } from "./working-set.ts";
 
 /** When a user's history begins, in Unix milliseconds: earlier lists can't be brought back. */
@@ -168,12 +168,6 @@ async function findMoment(tx: Tx, user_id: number, moment: Moment, now: number):
 
 const formatTime = (at: number) => new Date(at).toISOString();
 
-/** The id of the subscription that has, or had, a guid; undefined if there is none. */
-async function findOnly({ database }: Context, user_id: number, guid: string): Promise<number | undefined> {
-  const [found] = await database.read((tx) => findByGuid(tx, { user_id, guid }));
-  return found?.id;
-}
-
 /** Removals by one app: from and to are timestamps of changes. */
 interface Removals {
   by: ChangedBy;
@@ -191,8 +185,8 @@ export async function putBack(context: Context, actor: Actor, { by, from, to, gu
   requireWrite(actor);
   const { user_id } = actor;
   const app = appOf(by);
-  const only = guid === undefined ? null : await findOnly(context, user_id, guid);
-  if (only === undefined) return [];
+  const only = guid === undefined ? undefined : await context.database.read((tx) => findPodcast(tx, user_id, guid));
+  if (only === null) return [];
   const removed: string[] = [];
   /** Who removed each subscription last: what came back and was removed by others stays so. */
   const removers = new Map<number | null, string>();
@@ -201,7 +195,7 @@ export async function putBack(context: Context, actor: Actor, { by, from, to, gu
       const remover = appOf(readChangedBy(row));
       const last = removers.get(row.subscription) ?? remover;
       removers.set(row.subscription, last);
-      const isWanted = row.changed_at <= to && (only === null || only === row.subscription);
+      const isWanted = row.changed_at <= to && (!only || only.id === row.subscription);
       if (row.guid && isWanted && remover === app && last === app) removed.push(row.guid);
     }
     await nextTurn();
