@@ -1,4 +1,5 @@
 // The lookup worker: looks up what is due, a few feeds at a time and one per host.
+import { mayBeRight } from "../clock.ts";
 import type { FeedLookupTable } from "../db/schema.ts";
 import { HORIZON, hostPause, isWaiting, timeAfterHost } from "../domain/lookup-schedule.ts";
 import { messageOf } from "../errors.ts";
@@ -73,6 +74,8 @@ export class LookupWorker {
     const { database, clock } = this.#context;
     for (;;) {
       const now = clock.now();
+      // All feeds would be read, no certificate would be valid, and a move would seem to have begun decades ago.
+      if (!mayBeRight(now)) return null;
       for (const [origin, until] of this.#waiting) if (!isWaiting(until, now)) this.#waiting.delete(origin);
       const due = await database.read((tx) => listDueLookups(tx, { now, limit: CANDIDATES }));
       const far = await database.read((tx) => listFarLookups(tx, { horizon: now + HORIZON, limit: 1 }));

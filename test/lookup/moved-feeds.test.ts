@@ -44,6 +44,19 @@ describe("a feed that moved", () => {
     expect(Object.keys(await feeds.rows())).toEqual(["new"]);
   });
 
+  test("does not move it early because the clock was in 1970 for a while, as after a start without a network", async () => {
+    feeds.serve("old", movedTo("new"));
+    feeds.serve("new", rss("New"));
+    await feeds.add("old");
+    await feeds.after(MINUTE);
+    const now = feeds.podkeep.clock.now();
+    feeds.podkeep.clock.set(5 * MINUTE);
+    await feeds.after(0);
+    feeds.podkeep.clock.set(now + MINUTE);
+    await feeds.after(MINUTE);
+    expect(Object.keys(await feeds.rows())).toEqual(["old"]);
+  });
+
   test("is in the history as moved by the lookup", async () => {
     feeds.serve("old", movedTo("new"));
     feeds.serve("new", rss("New"));
