@@ -1,5 +1,6 @@
 // Logins of the draft of the Open Podcast API: short access tokens, and refresh tokens that rotate. Both sign in as a token
 // that is listed and revoked like any other.
+import { mayBeRight } from "../../clock.ts";
 import type { Tx } from "../../db/statement.ts";
 import { DomainError } from "../../errors.ts";
 import { isGood, lastingFor } from "../../store/expiry.ts";
@@ -74,7 +75,7 @@ export async function logIn(context: Context, credentials: Credentials, attempts
     if (owns_token) await requireSamePassword(tx, { user_id, password_hash });
     await endOldLogins(tx, family);
     if (owns_token) await keepToken(tx, row);
-    return issue(tx, context, family, 0);
+    return issue(tx, context, family, { generation: 0, refresh_expires: expires_at });
   }, user_id);
 }
 
@@ -94,23 +95,25 @@ async function endFamily(tx: Tx, family: Family, revoked_at: number): Promise<vo
   if (family.owns_token) await revokeIn(tx, { id: family.token_id, revoked_at });
 }
 
-async function issue(tx: Tx, context: Context, family: Family, generation: number): Promise<Login> {
+async function issue(
+  tx: Tx,
+  context: Context,
+  family: Family,
+  { generation, refresh_expires }: { generation: number; refresh_expires: number },
+): Promise<Login> {
   const { user_id, ...rest } = family;
-  const now = context.clock.now();
-  const make = (kind: LoginToken["kind"], time: number) => {
-    const { token, row } = createToken(context, user_id, { label: "", scope: "write", expires_at: now + time });
-    return {
-      token,
-      row: { ...rest, token_hash: row.hash, kind, generation, used: 0, expires_at: now + time },
-    };
+  const make = (kind: LoginToken["kind"], expires_at: number) => {
+    const { token, row } = createToken(context, user_id, { label: "", scope: "write", expires_at });
+    return { token, row: { ...rest, token_hash: row.hash, kind, generation, used: 0, expires_at } };
   };
-  const [access, refresh] = [make("access", ACCESS_TIME), make("refresh", REFRESH_TIME)];
+  const access = make("access", context.clock.now() + ACCESS_TIME);
+  const refresh = make("refresh", refresh_expires);
   await insertLoginTokens(tx, { user_id }, [access.row, refresh.row]);
   return {
     access_token: access.token,
     access_time: ACCESS_TIME,
     refresh_token: refresh.token,
-    refresh_expires: refresh.row.expires_at,
+    refresh_expires,
   };
 }
 
@@ -161,8 +164,10 @@ async function refresh(context: Context, refresh_token: string): Promise<Login> 
       (one) => one.expires_at <= now || isLeft(one) || (one.generation > own.generation && !kept.has(one)),
     );
     await deleteLoginTokens(tx, {}, over);
-    const next = await issue(tx, context, own, own.generation + 1);
-    if (own.owns_token) await extendToken(tx, { id: own.token_id, expires_at: next.refresh_expires });
+    // A clock that is in 1970 until a network sets it must not end the login.
+    const refresh_expires = Math.max(now + REFRESH_TIME, mayBeRight(now) ? 0 : own.expires_at);
+    const next = await issue(tx, context, own, { generation: own.generation + 1, refresh_expires });
+    if (own.owns_token) await extendToken(tx, { id: own.token_id, expires_at: refresh_expires });
     return next;
   }, user_id);
   if (!login) throw refuseToken("The refresh token has ended", { user_id });

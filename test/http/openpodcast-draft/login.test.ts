@@ -87,6 +87,18 @@ test("a login of a time when the clock was decades ahead goes on with the next r
   ]);
 });
 
+test("a refresh while the clock is in 1970, as after a start without a network, ends no login", async () => {
+  const { refresh_token } = await logIn();
+  const now = server.clock.now();
+  server.clock.set(300_000);
+  const { body } = await refresh(refresh_token);
+  expect(await read(body.access_token)).toBe(200);
+  server.clock.set(now + HOUR);
+  expect((await refresh(body.refresh_token)).body).toMatchObject({
+    refresh_expires: new Date(now + HOUR + 90 * DAY).toISOString(),
+  });
+});
+
 test("nothing that signs in is stored", async () => {
   const { access_token, refresh_token } = await logIn();
   const rows = JSON.stringify([
