@@ -13,6 +13,7 @@ import type { Config } from "../config/settings.ts";
 import { parseListen } from "../config/values.ts";
 import { messageOf } from "../errors.ts";
 import type { MetricsEndpoint } from "../http/metrics.ts";
+import { pathOf } from "../http/path.ts";
 import { createHttp, type Http } from "../http/server.ts";
 import type { FindFeed } from "../http/shared.ts";
 import type { Logger } from "../log.ts";
@@ -127,6 +128,8 @@ interface Opened {
 
 function listenForApps({ host, port }: Config, opened: Promise<Opened>): Promise<Server<undefined>> {
   return listen({ host, port, flag: "--port" }, async (request, connection) => {
+    // The database may be migrated for minutes, in which nothing that watches this process must take it for dead.
+    if (Bun.peek.status(opened) === "pending" && pathOf(request) === "/livez") return new Response("ok");
     await beginTogether(credentialOf(request));
     return (await opened).http.fetch(request, connection);
   });

@@ -68,6 +68,28 @@ test.each(["a pipe", "a socket, as systemd's"])(
   },
 );
 
+test("a server that waits for its database, as during a migration, says that it is alive, and not that it is ready", async () => {
+  await program.run(["user", "create", "alice"]);
+  const port = await freePort();
+  const ask = async (path: string) => {
+    const asked = fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(1000) });
+    return (await asked.catch(() => null))?.status;
+  };
+  const other = new Sqlite(join(program.data, "podkeep.db"));
+  other.run("pragma locking_mode = exclusive");
+  other.run("pragma user_version = 0");
+  const serve = [...PROGRAM, "serve", "--port", String(port), "--data-dir", program.data, "--busy-timeout", "1h"];
+  const child = Bun.spawn(serve, { stdout: "ignore", stderr: "ignore", stdin: "ignore" });
+  try {
+    await until(async () => (await ask("/livez")) === 200);
+    expect(await ask("/readyz")).toBeUndefined();
+    other.close();
+    await until(async () => (await ask("/readyz")) === 200);
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
+
 test("a taken port is exit code 1, so that systemd tries again, and no directory is created", async () => {
   const server = await program.serve();
   const other = join(program.folder, "other");
