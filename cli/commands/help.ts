@@ -28,8 +28,13 @@ const TOPICS: Record<string, Guide> = {
   },
   sync: {
     document: "api.md",
-    about: "the API, for app authors",
+    about: "the Open Podcast API, for app authors",
     read: () => import("../../docs/api.md", { with: { type: "text" } }),
+  },
+  gpodder: {
+    document: "gpodder.md",
+    about: "gPodder API and Nextcloud gPodder Sync, for app authors",
+    read: () => import("../../docs/gpodder.md", { with: { type: "text" } }),
   },
   backups: {
     document: "backup.md",

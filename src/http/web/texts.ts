@@ -205,7 +205,8 @@ export const texts = {
     title: "API reference",
     version: "Version",
     base: "base URLs",
-    others: "Today's apps sync the same list by two other protocols, at the same base URL:",
+    others:
+      "Today's apps sync the same list by two other protocols, at the same base URL; `podkeep help gpodder` describes them:",
     protocols: [
       "gPodder API v2: subscriptions, episode actions and devices below /api/2. See gpoddernet.readthedocs.io.",
       "Nextcloud gPodder Sync: below /index.php/apps/gpoddersync. See github.com/thrillfall/nextcloud-gpodder.",

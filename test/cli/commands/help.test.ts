@@ -19,6 +19,7 @@ test("guides are printed unchanged to a pipe", async () => {
   for (const [topic, file] of [
     ["apps", "apps"],
     ["sync", "api"],
+    ["gpodder", "gpodder"],
     ["backups", "operators/backup"],
     ["install", "operators/install"],
     ["upgrades", "operators/upgrade"],
@@ -142,7 +143,7 @@ async function shownAt(columns: number, guide: string, env: Record<string, strin
   return shown.replaceAll("\r", "");
 }
 
-test.each(["settings", "sync", "backups", "install", "upgrades", "troubleshooting", "metrics"])(
+test.each(["settings", "sync", "gpodder", "backups", "install", "upgrades", "troubleshooting", "metrics"])(
   "the guide %s fits into 80 columns except code, without Markdown",
   async (guide) => {
     const text = Bun.stripANSI(await shownAt(80, guide));

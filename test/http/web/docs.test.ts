@@ -1,6 +1,13 @@
 // The API reference at /docs.
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { openTestApp, type TestApp } from "../../support/app.ts";
+import { PATIENCE } from "../../support/patience.ts";
+import { openProgram } from "../../support/program.ts";
+
+setDefaultTimeout(PATIENCE);
+
+const podkeep = openProgram();
+afterAll(() => podkeep.close());
 
 let server: TestApp;
 beforeEach(async () => {
@@ -19,6 +26,13 @@ test("every operation and every schema of openapi.json is in the reference, with
     }
   }
   for (const name of Object.keys(document.components.schemas)) expect(body).toContain(`id="schema-${name}"`);
+});
+
+test("the reference says where the other protocols are described", async () => {
+  const { body } = await server.send("GET", "/docs");
+  const { code, out } = await podkeep.run(["help", "gpodder"]);
+  expect(body).toContain("<code>podkeep help gpodder</code>");
+  expect([code, out]).toEqual([0, expect.stringContaining("/index.php/login/v2")]);
 });
 
 test("field names in texts are shown as code, without backticks", async () => {

@@ -20,7 +20,9 @@ export function Reference({ document }: { document: Document }) {
         <a href="/">{texts.name}</a> · {docs.version} {info.version} · <a href="/openapi.json">openapi.json</a> ·{" "}
         {docs.base} <code>/</code> <code>/v1</code>
       </p>
-      <p>{docs.others}</p>
+      <p>
+        <Prose text={docs.others} />
+      </p>
       <ul>
         {docs.protocols.map((protocol) => (
           <li>{protocol}</li>
