@@ -33,7 +33,7 @@ export function* writeMoving({ source, isOwn, marksStart, ...lists }: Moving): G
 /** Bytes of a line: an episode has four texts of 8 KB, which JSON may escape. A longer one takes long to parse. */
 const LONGEST_LINE = 256 * 1024;
 
-/** What may move in at once. */
+/** What may move in at once on the page; a command takes all that a file has. */
 export interface MovingLimits {
   feeds: number;
   episodes: number;
@@ -53,8 +53,7 @@ export async function readMoving(lines: AsyncIterable<Uint8Array>, limits: Movin
   let rest: Uint8Array = new Uint8Array();
   for await (const chunk of lines) {
     bytes += chunk.length;
-    if (bytes > limits.bytes)
-      throw new DomainError("too_large", `There is more than ${describeSize(limits.bytes)} of text`);
+    if (bytes > limits.bytes) throw tooLarge(`There is more than ${describeSize(limits.bytes)} of text`);
     const part = Buffer.concat([rest, chunk]);
     let start = 0;
     for (let end = part.indexOf("\n"); end >= 0; end = part.indexOf("\n", start)) {
@@ -77,8 +76,10 @@ export async function readMoving(lines: AsyncIterable<Uint8Array>, limits: Movin
 }
 
 function requireFew(count: number, most: number, what: string): void {
-  if (count > most) throw new DomainError("too_large", `There are more than ${most} ${what}`);
+  if (count > most) throw tooLarge(`There are more than ${most} ${what}`);
 }
+
+const tooLarge = (what: string) => new DomainError("too_large", `${what}: the admin can add all with podkeep import`);
 
 /** The error for lines that the page gave out, and that somebody has changed since. */
 export const changedOnTheWay = () =>

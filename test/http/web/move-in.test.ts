@@ -173,6 +173,18 @@ test("what comes back of the same user at the same time has to wait", async () =
   expect((await confirm()).status).toBe(200);
 });
 
+test("a file with more podcasts or plays than the page takes is refused, with the limit and another way", async () => {
+  const small = await openTestApp({ max_items: "1" });
+  const there = await signedIn(small, await small.user());
+  const outlines = [1, 2].map((show) => `<outline xmlUrl="https://a.example/${show}"/>`).join("");
+  const { status, body } = await there.submit("/account/move-in", {
+    file: new File([`<opml><body>${outlines}</body></opml>`], "x.opml"),
+  });
+  const reason = "Nothing was added. There are more than 1 podcasts: the admin can add all with podkeep import.";
+  expect([status, textOf(body)]).toEqual([400, expect.stringContaining(reason)]);
+  await small.close();
+});
+
 test("a file that is too large is refused before it is read, with the limit and another way", async () => {
   const small = await openTestApp({ max_body: "1MB" });
   const owner = await small.user();
