@@ -38,7 +38,7 @@ const COMMANDS = new Map<string | undefined, () => Promise<(program: Command) =>
  */
 export async function createProgram(json: boolean, output: OutputConfiguration, args: string[] = []): Promise<Command> {
   const program = new Command("podkeep")
-    .description("Keeps your podcast subscriptions and syncs them between apps")
+    .description("Keeps your podcasts and play positions in sync between apps")
     .version(json ? JSON.stringify({ version: VERSION, ...build }) : describeVersion())
     .option("--json", "print results and errors as JSON")
     .configureHelp({ showGlobalOptions: true })

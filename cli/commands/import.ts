@@ -35,8 +35,8 @@ export function addImportCommand(program: Command): void {
       `
 Files: OPML, AntennaPod's database (Settings, Import/Export, Database export),
 gPodder's database, and podkeep's export. Subscriptions, positions and devices
-are added; what is here and later stays. Run it again at any time: it adds only
-what is new.
+are added; a position that is later here stays. Run it again at any time: it
+adds only what is new.
 
 Examples: podkeep import ann --from https://gpodder.net
           podkeep import ann AntennaPodBackup.db --dry-run`,

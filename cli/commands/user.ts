@@ -59,7 +59,7 @@ export function addUserCommands(program: Command): void {
     .action(list);
   user
     .command("delete <name>")
-    .description("Delete a user with all tokens and subscriptions")
+    .description("Delete a user with all podcasts, plays and tokens")
     .option("--yes", "don't ask")
     .addHelpText("after", "\nExample: podkeep user delete ann --yes")
     .action(remove);
@@ -232,7 +232,7 @@ async function remove(name: string, { yes = false }: { yes?: boolean }, command:
   const user = await workInterruptibly(command, state, () =>
     withApp(command, async (app) => {
       const found = await requireUser(app, name);
-      await confirm(`Delete ${found.name} with all tokens and subscriptions?`, yes);
+      await confirm(`Delete ${found.name} with all podcasts, plays and tokens?`, yes);
       isConfirmed = true;
       await deleteUser(app, found.name);
       return found.name;

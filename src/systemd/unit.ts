@@ -54,7 +54,7 @@ RemoveIPC=yes`;
  */
 export function describeUnit(executable: string, { settings, isOwn }: Pick<Place, "settings" | "isOwn">): string {
   return `[Unit]
-Description=podkeep, keeps podcast subscriptions and syncs them between apps
+Description=podkeep, keeps podcasts and play positions in sync between apps
 Wants=network-online.target
 After=network-online.target
 

@@ -16,7 +16,7 @@ const ADDRESS = addresses.find(({ family, internal }) => family === "IPv4" && !i
 
 const OPML = join(import.meta.dir, "../domain/opml/subscriptions.opml");
 /** What the page shows to those who are not signed in. */
-const STRANGER = "Keeps your podcast subscriptions in sync.";
+const STRANGER = "Keeps your podcasts and play positions in sync.";
 
 describe.skipIf(!HAS_WEBKIT)("in WebKit", () => {
   const program = openProgram();

@@ -7,7 +7,7 @@ import { moveIn } from "./texts/move-in.ts";
 
 export const texts = {
   name: "podkeep",
-  tagline: "Keeps your podcast subscriptions in sync.",
+  tagline: "Keeps your podcasts and play positions in sync.",
   menu: { podcasts: "Podcasts", listening: "Listening", apps: "Apps", history: "History", account: "Account" },
   skip: "Skip to content",
   copy: "Copy",
