@@ -1,5 +1,5 @@
 // Installing and uninstalling the systemd service, as steps that can be shown before they are taken.
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { $ } from "bun";
 import { containerEngine } from "../config/container.ts";
@@ -10,6 +10,7 @@ import { quote } from "../config/shell.ts";
 import { DomainError, messageOf, reasonOf } from "../errors.ts";
 import { replaceFile } from "../replace-file.ts";
 import { setVariables } from "./environment-file.ts";
+import { readText } from "./installed.ts";
 import { ACCOUNT, DATA_DIRECTORY, describeUnit } from "./unit.ts";
 
 const HEAD = "# Settings of podkeep, one PODKEEP_… per line; `podkeep help settings` lists them.\n";
@@ -104,14 +105,6 @@ export function undoSteps(steps: Step[], { unit, settings, systemctl }: Place): 
   // One that was installed before may run again when the cause is gone.
   if (settled.length === 0) return NO_UNDO;
   return { steps: [...settled, verb("restart", UNIT)], done: "The settings were put back" };
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new DomainError("config", `${path} can't be read: ${reasonOf(error)}`, { cause: error });
-  }
 }
 
 function variablesOf(flags: Flags, { isOwn }: Place): Record<string, string> {

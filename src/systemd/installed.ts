@@ -61,7 +61,8 @@ function readFiles({ settings, unit, specifiers }: Place): SettingsFile[] {
   return files;
 }
 
-function readText(path: string): string {
+/** @throws DomainError "config" */
+export function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
