@@ -1,6 +1,7 @@
 // podkeep's own export: the account as JSON.
 import { z } from "zod";
 import { DEVICE_TYPES } from "../domain/device-types.ts";
+import { EPISODE_KINDS, type Place } from "../domain/episode-actions.ts";
 import { followMerges, isSubscribed } from "../domain/history.ts";
 import { type Moving, nothingFrom } from "../domain/moving-in.ts";
 import { readAction } from "../domain/sent-actions.ts";
@@ -9,7 +10,7 @@ import { parseJson } from "../json.ts";
 
 const id = z.int();
 const seconds = z.int().nullable();
-const kind = z.enum(["play", "played", "download", "delete", "new"]);
+const place = { episode: id, started: seconds, position: seconds, total: seconds };
 
 const Export = z.object({
   tables: z.object({
@@ -33,33 +34,18 @@ const Export = z.object({
     episode_actions: z
       .array(
         z.object({
-          episode: id,
-          kind,
+          ...place,
+          kind: z.enum([...EPISODE_KINDS, "played"]),
           acted_at: z.int(),
           device: z.string().nullable(),
-          started: seconds,
-          position: seconds,
-          total: seconds,
         }),
       )
       .default([]),
     plays: z
-      .array(
-        z.object({
-          episode: id,
-          begun_at: z.int(),
-          ended_at: z.int(),
-          actor_device: z.string().nullable(),
-          started: seconds,
-          position: seconds,
-          total: seconds,
-        }),
-      )
+      .array(z.object({ ...place, begun_at: z.int(), ended_at: z.int(), actor_device: z.string().nullable() }))
       .optional(),
   }),
 });
-
-type Place = { episode: number; started: number | null; position: number | null; total: number | null };
 
 /** @throws DomainError "invalid" if the text is not podkeep's export */
 export function readExport(text: string): Moving {
@@ -73,7 +59,7 @@ export function readExport(text: string): Moving {
   moving.devices = tables.devices;
   const feedOf = feedsIn(tables);
   const episodes = new Map(tables.episodes.map((row) => [row.id, row]));
-  const read = (row: Place, action: string, sent_at: number, device: string | null) => {
+  const read = (row: Place & { episode: number }, action: string, sent_at: number, device: string | null) => {
     const episode = episodes.get(row.episode);
     const podcast = feedOf(episode?.podcast ?? 0) ?? episode?.feed_url;
     const { started, position, total } = row;
