@@ -122,18 +122,6 @@ export const renewActions = bulkStatement(
         and episode_actions.episode = renewed.episode and episode_actions.kind = renewed.kind`,
 );
 
-/** The latest timestamp among the actions. */
-export const lastArrived = statement((db, p: Owner) =>
-  db
-    .selectFrom("episode_actions")
-    .select("arrived_at")
-    .where("user_id", "in", [p.user_id])
-    .where("arrived_at", ">=", LOWEST)
-    .where("arrived_at", "<=", HIGHEST)
-    .orderBy("arrived_at", "desc")
-    .limit(sql.lit(1)),
-);
-
 /** When the action arrived that comes `skip` actions before the last one that arrived before `to`. */
 export const findArrival = statement((db, p: Owner & { to: number; skip: number }) =>
   db

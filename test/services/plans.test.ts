@@ -8,7 +8,6 @@ import {
   anyArrived,
   findArrival,
   findLaterArrival,
-  lastArrived,
   listArrived,
   listArrivedEpisodes,
   listArrivedEpisodesOf,
@@ -484,7 +483,7 @@ const IN_ORDER: [what: string, run: Run][] = [
   ["all that arrived", (tx) => listArrived(tx, { ...span(), start: 0, end: 1e15 })],
   ["where the last part of the actions begins", (tx) => findArrival(tx, { user_id, to: 1e15, skip: 999 })],
   ["where the first part of the actions ends", (tx) => findLaterArrival(tx, { user_id, after: 0, skip: 999 })],
-  ["the last action", (tx) => lastArrived(tx, { user_id })],
+  ["the last action", (tx) => findArrival(tx, { user_id, to: Number.MAX_SAFE_INTEGER, skip: 0 })],
   ["all plays", (tx) => listPlays(tx, { ...place(), from: 0, from_id: 0, podcast: 0, by: "", limit: 100 })],
   ["the end of the first piece of plays", (tx) => findPlace(tx, { ...place(), skip: 1999 })],
   [

@@ -8,7 +8,7 @@ import { endOf, type Millis } from "../../domain/sync-window.ts";
 import { textKeysFor } from "../../domain/text-keys.ts";
 import type { StoredRows, WorkingSet } from "../../domain/working-set.ts";
 import { findCursor } from "../../store/cursors.ts";
-import { deleteActions, lastArrived, renewActions } from "../../store/episode-actions.ts";
+import { deleteActions, findArrival, renewActions } from "../../store/episode-actions.ts";
 import { anyMoves, deleteRenewals, findMoves, insertMoves, listTargets } from "../../store/episode-moves.ts";
 import { countEpisodesIn, deleteEpisodes, findEpisodesById, listEpisodesOf, listIdsOf } from "../../store/episodes.ts";
 import { findFeeds } from "../../store/feeds.ts";
@@ -179,7 +179,7 @@ async function renewPodcasts({ tx, user_id, clock, moveClock }: UserTx, podcasts
   const wanted = rowsOf("podcast", podcasts);
   for (let start = 0; start < wanted.length; start += RENEWED) {
     await renewActions(tx, { user_id, after: clock() }, wanted.slice(start, start + RENEWED));
-    const [last] = await lastArrived(tx, { user_id });
+    const [last] = await findArrival(tx, { user_id, to: Number.MAX_SAFE_INTEGER, skip: 0 });
     if (last) moveClock(last.arrived_at);
   }
 }
