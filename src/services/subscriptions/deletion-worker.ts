@@ -44,7 +44,10 @@ export const createDeletionWorker = (context: Context, log: Logger): BackgroundW
 
 /** @returns whether any deletion was due @throws DomainError "unavailable" if the database can't be written */
 async function startDue(context: Context, log: Logger): Promise<boolean> {
-  const due = await findDue(context);
+  const { database, clock, config } = context;
+  const now = clock.now();
+  const query = { now, horizon: now + config.deletion_pause_max, limit: BATCH };
+  const due = await database.read((tx) => listDueDeletions(tx, query));
   if (due.length === 0) return false;
   const done = await Promise.all(due.map((one) => attempt(context, log, one)));
   if (!done.includes(true)) throw new DomainError("unavailable", "No deletion can be started now");
@@ -55,11 +58,6 @@ async function untilNext({ database, clock, config }: Context): Promise<number> 
   const [next] = await database.read((tx) => nextDue(tx, {}));
   const pause = next ? next.run_after - clock.now() : config.deletion_poll;
   return Math.min(Math.max(pause, 10), config.deletion_poll);
-}
-
-function findDue({ database, clock, config }: Context): Promise<Due[]> {
-  const now = clock.now();
-  return database.read((tx) => listDueDeletions(tx, { now, horizon: now + config.deletion_pause_max, limit: BATCH }));
 }
 
 // True if the deletion was taken, also if it then failed. Counting the attempt also sets its next time: the first process to
