@@ -19,7 +19,7 @@ const WITH_ACTIONS = sql`episodes.id, episodes.podcast, episodes.feed_url, episo
   action.kind, action.sent_at, action.acted_at, action.arrived_at, action.started, action.position, action.total,
   action.device, action.client`;
 
-/** The episodes of these podcasts whose `column` has these numbers, each in the row of `wanted`. */
+/** The episodes for which the condition is true of a row of `wanted`, whose columns are column1, column2 … */
 function withActions(p: Owner, condition: RawBuilder<unknown>, wanted: RawBuilder<unknown>) {
   return sql<EpisodeRow>`select ${WITH_ACTIONS} from (values ${wanted}) as wanted
     cross join episodes
