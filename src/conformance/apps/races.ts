@@ -225,7 +225,7 @@ export const RACES: Race[] = [
         await tablet.syncPlays();
         await pause(scene);
       });
-      await settlePlaces(scene, { [mine]: 100, [theirs]: 200 }, scene.phone, tablet);
+      await settlePlaces(scene, { [mine]: 100, [theirs]: 200 }, tablet);
     },
   },
   {
@@ -246,7 +246,7 @@ export const RACES: Race[] = [
       await scene.phone.syncPlays();
       await pause(scene);
       await tablet.syncPlays();
-      await settlePlaces(scene, { [episode]: 900 }, scene.phone, tablet);
+      await settlePlaces(scene, { [episode]: 900 }, tablet);
     },
   },
 ];

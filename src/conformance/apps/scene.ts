@@ -27,27 +27,27 @@ async function listOf({ prober, other }: Scene): Promise<string[]> {
   return (await syncClient(prober, scriptFor(other.protocol), `${other.device}-reader`).added()).sort();
 }
 
-/** Syncs twice, as a user who waits does, and compares the phone with the server and with what is right. */
-export async function settle(scene: Scene, expected: string[], ...more: Phone[]): Promise<void> {
-  for (let round = 0; round < 2; round++) {
-    for (const phone of [scene.phone, ...more]) {
-      await pause(scene);
-      await phone.syncFeeds();
-    }
+/** Syncs all phones twice, as users who wait do. */
+async function syncTwice(scene: Scene, phones: Phone[], sync: (phone: Phone) => Promise<void>): Promise<void> {
+  for (const phone of [...phones, ...phones]) {
+    await pause(scene);
+    await sync(phone);
   }
+}
+
+/** Syncs, and compares the phones with the server and with what is right. */
+export async function settle(scene: Scene, expected: string[], ...more: Phone[]): Promise<void> {
+  const phones = [scene.phone, ...more];
+  await syncTwice(scene, phones, (phone) => phone.syncFeeds());
   const wanted = expected.toSorted();
   expectEqual("the server's list", await listOf(scene), wanted);
-  for (const phone of [scene.phone, ...more]) expectEqual("the device's list", phone.list(), wanted);
+  for (const phone of phones) expectEqual("the device's list", phone.list(), wanted);
 }
 
 /** The same for plays: compares the places of the phones. */
-export async function settlePlaces(scene: Scene, expected: Record<string, number>, ...phones: Phone[]): Promise<void> {
-  for (let round = 0; round < 2; round++) {
-    for (const phone of phones) {
-      await pause(scene);
-      await phone.syncPlays();
-    }
-  }
+export async function settlePlaces(scene: Scene, expected: Record<string, number>, ...more: Phone[]): Promise<void> {
+  const phones = [scene.phone, ...more];
+  await syncTwice(scene, phones, (phone) => phone.syncPlays());
   for (const phone of phones) {
     const places = Object.fromEntries(Object.keys(expected).map((episode) => [episode, phone.positions.get(episode)]));
     expectEqual("the device's places", places, expected);
