@@ -57,7 +57,7 @@ export function connect({ url, timeout }: PoolOptions, limit: number): SQL {
 export type Statement = Pick<CompiledQuery, "sql" | "parameters">;
 
 /** What a pool does about its connections. */
-export interface Events {
+interface Events {
   /** A connection is closed, because it did not respond in time or may give rows without their columns. */
   onEnd(): void;
   /** A connection leads to a server that takes no changes. */

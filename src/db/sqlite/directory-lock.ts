@@ -18,7 +18,7 @@ const REFUSED = {
 };
 
 /** What a process does with a data directory. */
-export type DirectoryUse = keyof typeof BEGIN;
+type DirectoryUse = keyof typeof BEGIN;
 
 /** Milliseconds that a server waits: a command that asks whether one runs has the same lock for a moment. */
 const PATIENCE = 500;
