@@ -32,7 +32,7 @@ export const findPosition = statement(
 export const findCursor = statement((db, p: OfClient) =>
   db
     .selectFrom("cursors")
-    .select(["since", "start", "own", "given", "uploaded_at", "ahead"])
+    .select("given")
     .where("user_id", "=", p.user_id)
     .where("client", "=", p.client)
     .where("stream", "=", p.stream),
