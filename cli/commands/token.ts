@@ -1,6 +1,7 @@
 // `podkeep token`: issues, lists and revokes tokens.
 import { type Command, Option } from "commander";
 import type { App } from "../../src/app.ts";
+import { mayBeRight } from "../../src/clock.ts";
 import { adviseForPhones, appUrl, isLocal } from "../../src/config/app-url.ts";
 import { findStart, type Start } from "../../src/config/program.ts";
 import { DomainError } from "../../src/errors.ts";
@@ -56,7 +57,11 @@ async function issue(
   // Before the command becomes the service's account.
   const start = startOfServer(command);
   const issued = await withUser(command, user, (app, admin) => {
-    const expires_at = expires ? expires(app.clock.now()) : null;
+    const now = app.clock.now();
+    const expires_at = expires ? expires(now) : null;
+    // A computer that has just started, whose clock no network has set: the token would end as soon as one does.
+    if (expires_at !== null && expires_at > now && !mayBeRight(expires_at))
+      throw new DomainError("conflict", `The clock says ${formatTime(now)}: set it first, or leave out --expires`);
     return issueFor(app, admin, { label, scope, expires_at }, start);
   });
   if (header) return printResult(command, issued, () => issued.header);

@@ -117,6 +117,19 @@ describe.skipIf(!LIBRARY)("a wall clock that jumps", () => {
     await server.end("SIGTERM");
   });
 
+  test("keeps an admin from issuing a token in 1976 that ends as soon as the clock is set", async () => {
+    const clock = createClock();
+    const podkeep = install();
+    await podkeep.user("ann");
+    clock.set(-50 * YEAR);
+    const issue = (...options: string[]) => podkeep.run(["token", "issue", "ann", ...options], clock.env);
+    const refused = await issue("--expires", "90d");
+    expect(refused.code).not.toBe(0);
+    expect(refused.stderr).toMatch(/The clock says 197\d-.*: set it first, or leave out --expires/);
+    expect((await issue("--expires", "2100-01-01")).stderr).toBe("");
+    expect((await issue()).stderr).toBe("");
+  });
+
   test("makes no backup at each start in 1976, which would take the place of older ones", async () => {
     const clock = createClock();
     const podkeep = install();
