@@ -17,6 +17,7 @@ COPY --from=build /out /
 ENV PODKEEP_DATA_DIR=/data PODKEEP_HOST=0.0.0.0 PODKEEP_DRAIN_TIMEOUT=7s
 VOLUME /data
 EXPOSE 8042
-HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["podkeep", "healthcheck"]
+# The first start of a new version may migrate for minutes.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=15m CMD ["podkeep", "healthcheck"]
 ENTRYPOINT ["podkeep"]
 CMD ["serve"]
