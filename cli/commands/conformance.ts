@@ -1,4 +1,5 @@
 // `podkeep conformance`: checks any sync server against its protocols.
+import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isLocal } from "../../src/config/app-url.ts";
 import type { Account } from "../../src/conformance/account.ts";
@@ -101,7 +102,10 @@ async function check(text: string, options: Options, command: Command): Promise<
   const url = readBaseUrl(text);
   if (url === null)
     throw new DomainError("invalid", `${text} is not a server's URL (example: https://podcasts.example.org)`);
-  for (const file of [options.junit, options.markdown]) if (file !== undefined) requireWritable(file);
+  const reports = [options.junit, options.markdown].filter((file) => file !== undefined);
+  if (new Set(reports.map((file) => resolve(file))).size < reports.length)
+    throw new DomainError("invalid", "--junit and --markdown name one file: each report needs its own");
+  for (const file of reports) requireWritable(file);
   const target = await readTarget(url, options);
   const protocols = protocolsFor(options, target);
   try {

@@ -301,7 +301,7 @@ test("an account with subscriptions is refused without --yes, and keeps them wit
   expect(await list(naive)).toEqual(["https://a.example/rss"]);
 });
 
-test("a report that can't be written is found before the first request", async () => {
+test("a report that can't be written, or would overwrite the other one, is found before the first request", async () => {
   let requests = 0;
   const { url } = serveNaive(() => {
     requests++;
@@ -311,6 +311,8 @@ test("a report that can't be written is found before the first request", async (
     const { code, err } = await run(url, [option, file("no-folder/report")]);
     expect([code, err]).toEqual([2, expect.stringContaining("can't be written: no such file or directory")]);
   }
+  const { code, err } = await run(url, ["--junit", file("report"), "--markdown", `${podkeep.folder}/./report`]);
+  expect([code, err]).toEqual([2, expect.stringContaining("name one file")]);
   expect(requests).toBe(0);
 });
 
