@@ -366,6 +366,28 @@ describe.skipIf(skip !== null)("on a machine with systemd", () => {
     done(machine.root("loginctl", "disable-linger", "admin"));
   });
 
+  test("by the documented commands the data moves to another machine, with its tokens and settings", async () => {
+    const settings = done(machine.root("cat", SETTINGS));
+    systemctl("disable", "--now", "podkeep");
+    podkeep("backup", "create", "/tmp/podkeep.db");
+    done(machine.root("cp", SETTINGS, "/tmp/podkeep.env"));
+    // The other machine has nothing of it.
+    podkeep("service", "uninstall");
+    done(machine.root("rm", "-r", DATA, SETTINGS));
+
+    podkeep("service", "install");
+    expect(status("/v1/subscriptions")).toBe(401);
+    systemctl("stop", "podkeep");
+    podkeep("backup", "restore", "/tmp/podkeep.db", "--yes");
+    done(machine.admin("sudo", "install", "-m", "600", "/tmp/podkeep.env", SETTINGS));
+    systemctl("start", "podkeep");
+    await ready();
+    expect(status("/v1/subscriptions")).toBe(200);
+    expect(done(machine.root("cat", SETTINGS))).toBe(settings);
+    expect(strangers()).toBe("");
+    expect(property("UnitFileState")).toBe("enabled");
+  });
+
   test("uninstall stops the service and keeps its data for the next install", () => {
     podkeep("service", "uninstall");
     expect(status("/readyz")).toBe(0);
