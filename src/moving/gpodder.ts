@@ -8,15 +8,17 @@ import { type Answer, type Remote, readAnswer, readJson, readList, requireOk } f
 
 const Devices = z.array(z.unknown());
 
-/** A podcast: its URL alone, `url` as gpodder.net has it, or `feed` as oPodSync. */
+/** A podcast: its URL alone, `url` as gpodder.net has it, or `feed` as oPodSync, whose list has removed ones too. */
 const Podcast = z.union([
-  z.string().transform((url) => ({ url, title: null })),
+  z.string().transform((url) => ({ url, title: null, mayBeRemoved: false })),
   z
     .object({ url: z.string().nullish(), feed: z.string().nullish(), title: z.string().nullish().catch(null) })
-    .transform(({ url, feed, title = null }) => ({ url: feed ?? url ?? "", title })),
+    .transform(({ url, feed, title = null }) => {
+      return { url: feed ?? url ?? "", title, mayBeRemoved: typeof feed === "string" && feed !== url };
+    }),
 ]);
 const Podcasts = z.array(Podcast);
-const Changes = z.object({ add: z.array(z.string()) });
+const Changes = z.object({ add: z.array(z.string()), remove: z.array(z.string()).catch([]) });
 
 /** Whether a server has this API, and what it says of the account. */
 export async function findGpodder(remote: Remote) {
@@ -56,16 +58,29 @@ async function readFeeds(remote: Remote, name: string, devices: Moving["devices"
 async function readPodcasts(remote: Remote, name: string, devices: Moving["devices"]) {
   const answer = await remote.send(`/subscriptions/${name}.json`);
   const listed = answer.status === 200 ? Podcasts.safeParse(readJson(answer)).data : undefined;
+  if (listed?.some(({ mayBeRemoved }) => mayBeRemoved)) return withoutRemoved(remote, name, listed);
   if (listed) return listed;
   if (isMissing(answer) || devices.length > 0) return readDevices(remote, name, devices);
   return readAnswer(remote, answer, Podcasts, "subscriptions", "gPodder's API");
+}
+
+const changesOf = (name: string, device: string) =>
+  `/api/2/subscriptions/${name}/${encodeURIComponent(device)}.json?since=0`;
+
+/** oPodSync says the same to every device, also to one that it doesn't know. */
+async function withoutRemoved(remote: Remote, name: string, listed: z.infer<typeof Podcasts>) {
+  const answer = await remote.send(changesOf(name, "podkeep"));
+  if (isMissing(answer)) return listed;
+  const { remove } = readAnswer(remote, answer, Changes, "subscriptions", "gPodder's API");
+  const removed = new Set(remove.map(hashText));
+  return listed.filter(({ url }) => !removed.has(hashText(url)));
 }
 
 /** The lists of all devices, for servers that have no list of the user. */
 async function readDevices(remote: Remote, name: string, devices: Moving["devices"]) {
   const urls = new Map<string, string>();
   for (const { id } of devices) {
-    const answer = await remote.send(`/api/2/subscriptions/${name}/${encodeURIComponent(id)}.json?since=0`);
+    const answer = await remote.send(changesOf(name, id));
     const { add } = readAnswer(remote, answer, Changes, "subscriptions", "gPodder's API");
     for (const url of add) urls.set(hashText(url), url);
   }

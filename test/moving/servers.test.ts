@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { UNTIMED } from "../../src/domain/moving-in.ts";
 import { openRemote, readServer } from "../../src/moving/remote.ts";
 import { readAccount, type ServerType } from "../../src/moving/server.ts";
-import { settle } from "../support/rejection.ts";
+import { rejectionOf, settle } from "../support/rejection.ts";
 
 type Routes = Record<string, (request: Request) => Response | Promise<Response>>;
 
@@ -193,6 +193,17 @@ describe("each server's list and places are read", () => {
     const { feeds, actions } = await read(url, undefined, undefined, "a?b");
     expect(feeds.map(({ feed_url }) => feed_url)).toEqual(LIST);
     expect(actions).toMatchObject(EXPECTED);
+  });
+
+  test("of oPodSync, whose list has podcasts that were removed too, those stay away", async () => {
+    const path = "/api/2/subscriptions/ann/podkeep.json";
+    const changes = json({ add: [LIST[1]], remove: [LIST[0]], update_urls: [], timestamp: 1 });
+    const { feeds, actions } = await read(serve({ ...OPODSYNC, [path]: withCookie(changes) }));
+    expect(feeds).toEqual([{ feed_url: LIST[1] ?? "", title: "Podcast B", guid: null }]);
+    expect(actions).toMatchObject(EXPECTED);
+    await server?.stop(true);
+    const url = serve({ ...OPODSYNC, [path]: () => new Response("", { status: 500 }) });
+    expect(await rejectionOf(read(url))).toMatchObject({ code: "unavailable" });
   });
 
   test("a device whose name is no text keeps nothing from moving in", async () => {
