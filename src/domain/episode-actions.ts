@@ -22,10 +22,12 @@ export interface EpisodeAction {
   total: number | null;
   /** The id of the device that sent it; null if it named none. */
   device: string | null;
+  /** Seconds of the episode that were ever listened to, if a file says it. */
+  heard?: number | undefined;
 }
 
 /** The latest action of its kind on an episode. */
-export interface StoredAction extends Omit<EpisodeAction, "feed_url" | "episode_url" | "guid" | "kind"> {
+export interface StoredAction extends Omit<EpisodeAction, "feed_url" | "episode_url" | "guid" | "kind" | "heard"> {
   /** `played` is a play without a position, so it leaves the position as it is: gPodder's mark for other players. */
   kind: EpisodeKind | "played";
   /** When it happened: `sent_at` in whole seconds, or its arrival if that is earlier. Unix milliseconds. */

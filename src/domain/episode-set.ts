@@ -36,7 +36,7 @@ export type Podcast = Pick<Episode, "podcast" | "feed_url">;
 /** An action as it arrived. */
 export interface Arrived {
   episode: Episode;
-  action: Pick<EpisodeAction, "sent_at" | "started" | "position" | "total"> & Pick<StoredAction, "kind">;
+  action: Pick<EpisodeAction, "sent_at" | "started" | "position" | "total" | "heard"> & Pick<StoredAction, "kind">;
   /** Whether it says that the episode is at its start: Kasts does when its user opens one. */
   isAtStart: boolean;
   /** What was stored of its kind. */

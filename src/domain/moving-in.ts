@@ -20,6 +20,7 @@ export const MovingAction = z.object({
   position: seconds,
   total: seconds,
   device: text.nullable(),
+  heard: z.int().min(0).max(MOST_SECONDS).optional(),
 });
 
 /** A stretch of listening, as podkeep keeps it: an action that says when it began. */

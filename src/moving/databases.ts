@@ -86,7 +86,7 @@ const numberOf = (value: ForeignValue | undefined) =>
 const secondsOf = (value: number) => Math.min(Math.floor(value), MOST_SECONDS);
 
 /** Adds what an episode's row says to the actions with a time, or to those without. @param at Unix milliseconds; 0 without */
-function addPlay(moving: Moving, row: ForeignRow, at: number, place: Place): void {
+function addPlay(moving: Moving, row: ForeignRow, at: number, place: Place & Pick<EpisodeAction, "heard">): void {
   const [feed_url, episode_url] = [textOf(row["feed_url"])?.trim(), textOf(row["episode_url"])];
   if (!feed_url || !episode_url) return;
   const action: EpisodeAction = {
@@ -149,8 +149,8 @@ const ANTENNAPOD: Kind = {
       const at = Math.max(numberOf(row["played"]), numberOf(row["completed"]));
       // A played episode with a position is being listened to again.
       const isBegun = position > 0 && !(row["read"] === 1 && isFinished({ position, total: total || null }));
-      if (isBegun) addPlay(moving, row, at, { started: position - Math.min(heard, position), position, total });
-      else if (row["read"] === 1) addPlay(moving, row, at, finishedAt(total, heard));
+      if (isBegun) addPlay(moving, row, at, { started: position - Math.min(heard, position), position, total, heard });
+      else if (row["read"] === 1) addPlay(moving, row, at, { ...finishedAt(total, heard), heard });
     }
     return moving;
   },

@@ -2,7 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Owner, Schema } from "../db/schema.ts";
 import { bulkStatement, limitTo, statement } from "../db/statement.ts";
-import { HIGHEST, LOWEST, numbersOf } from "./rows.ts";
+import { columnOf, HIGHEST, LOWEST, numbersOf } from "./rows.ts";
 
 /** The length of a play, in seconds; a mark has none. */
 const LENGTH = sql<number>`coalesce(plays.position - plays.started, 0)`;
@@ -54,6 +54,18 @@ export const sumByPodcast = statement((db, p: Piece) =>
     .select(sql<number>`cast(sum(${LENGTH}) as bigint)`.as("seconds"))
     .select((row) => [row.fn.min("episodes.id").as("episode"), row.fn.min("episodes.feed_url").as("feed_url")])
     .groupBy("episodes.podcast"),
+);
+
+/** Seconds that a client said of each of these episodes. */
+export const sumByEpisode = bulkStatement((db, p: Owner & { client: number }, rows: { episode: number }[]) =>
+  db
+    .selectFrom("plays")
+    .select("episode")
+    .select(sql<number>`cast(sum(${LENGTH}) as bigint)`.as("seconds"))
+    .where("user_id", "in", [p.user_id])
+    .where("episode", "in", columnOf(rows, "episode"))
+    .where("client", "=", p.client)
+    .groupBy("episode"),
 );
 
 const findOnePlay = (direction: "asc" | "desc") =>

@@ -89,6 +89,26 @@ test("an hour of reports, in whichever order another server has them, comes in a
   expect(plays.map(({ started, position }) => [started, position])).toEqual([[0, 3600]]);
 });
 
+test("a file that says how much was ever listened to of an episode adds only what is new, at each run", async () => {
+  const { actor, move } = await open();
+  const heardAt = async (position: number, heard: number, sent_at: number) => {
+    const action = { ...at(position, sent_at), started: position - Math.min(heard, position), heard };
+    expect((await move({ actions: [action] })).stored).toBe(1);
+    expect((await move({ actions: [action] })).stored).toBe(0);
+    const { plays } = await listPlays(podkeep.app, actor, { limit: 10 });
+    return plays.map(({ started, position }) => (position ?? 0) - (started ?? 0)).reduce((a, b) => a + b, 0);
+  };
+  const day = 86_400_000;
+  expect(await heardAt(600, 600, START - 9 * day)).toBe(600);
+  expect(await heardAt(1500, 1500, START - 8 * day)).toBe(1500);
+  // A part was skipped.
+  expect(await heardAt(3000, 2000, START - 7 * day)).toBe(2000);
+  // Once more from the start.
+  expect(await heardAt(400, 2400, START - 6 * day)).toBe(2400);
+  // The app has begun to count again.
+  expect(await heardAt(700, 300, START - 5 * day)).toBe(2700);
+});
+
 test("of a file's plays, those that ended too long ago, or before they began, are left out", async () => {
   const { actor, move } = await open();
   const { plays_keep = 0 } = podkeep.app.config;

@@ -3,7 +3,7 @@ import type { Arrival } from "../../domain/episode-actions.ts";
 import type { Arrived } from "../../domain/episode-set.ts";
 import { NO_HABITS } from "../../domain/habits.ts";
 import { goesOn, keepPlay, MOST_AT_ONCE, mayMeet, type Play, type PlayReport, playsIn } from "../../domain/plays.ts";
-import { findFirstPlay, findLastPlay, findPlay } from "../../store/listening-hours.ts";
+import { findFirstPlay, findLastPlay, findPlay, sumByEpisode } from "../../store/listening-hours.ts";
 import { extendPlays, findPlays, findPlaysBegun, prunePlays as pruneRows, savePlays } from "../../store/plays.ts";
 import { rowsOf } from "../../store/rows.ts";
 import { streamUserIds } from "../accounts/users.ts";
@@ -23,8 +23,28 @@ export async function keepPlays(
 ): Promise<void> {
   const keptAt = config.plays_keep === undefined ? clock.now() : await readCalmTime(user, clock.now());
   const about = { client: arrival.client ?? 0, now: arrival.now, oldest: oldestKept(config, keptAt) };
-  const reports = playsIn(arrived, about, client?.habits ?? NO_HABITS);
+  const reports = playsIn(await withoutKept(user, arrived, about.client), about, client?.habits ?? NO_HABITS);
   if (reports.length > 0) await saveReports(user, reports);
+}
+
+/** Of what was ever listened to of an episode, leaves what the client did not say before. */
+async function withoutKept({ tx, user_id }: UserTx, arrived: Arrived[], client: number): Promise<Arrived[]> {
+  const asked = arrived.filter(({ action, isKnown }) => action.heard !== undefined && !isKnown);
+  if (asked.length === 0) return arrived;
+  const rows = rowsOf(
+    "episode",
+    asked.map(({ episode }) => episode.id),
+  );
+  const sums = await sumByEpisode(tx, { user_id, client }, rows);
+  const kept = new Map(sums.map(({ episode, seconds }) => [episode, seconds]));
+  return arrived.map((one) => {
+    const { heard, position } = one.action;
+    if (heard === undefined || position === null) return one;
+    const before = kept.get(one.episode.id) ?? 0;
+    // Apps begin to count again if their user wants it.
+    const length = heard < before ? heard : heard - before;
+    return { ...one, action: { ...one.action, started: position - Math.min(length, position) } };
+  });
 }
 
 /** When the oldest play ended that is kept. */
