@@ -84,11 +84,14 @@ async function readFile(file: string) {
   return readMovingFile(new Blob([await readInput(file)]), { most: MOST_BYTES });
 }
 
-function describe({ source, feeds, devices, actions, stored, ahead }: MovedIn, dry_run: boolean): string {
+function describe({ source, feeds, left, devices, actions, stored, ahead }: MovedIn, dry_run: boolean): string {
   const { added, failed } = verbsOf(dry_run);
   const places = `${plural(actions, "position or mark", "positions and marks")} of episodes read`;
   return [
     `From ${printable(source)}: ${plural(feeds.added.length, "subscription")} ${added}, ${feeds.present.length} already here, ${feeds.failed.length} ${failed}`,
+    ...(left.length > 0
+      ? [`Unsubscribed since an earlier run, and left so: ${left.length}. podkeep subscription add adds one again`]
+      : []),
     actions > 0
       ? `${places}, ${stored} ${dry_run ? "would be " : ""}new or later than here`
       : "It has no play positions",

@@ -3,10 +3,13 @@ import { type Arrival, type EpisodeAction, normalizeAction } from "../domain/epi
 import { EpisodeSet, numberOf } from "../domain/episode-set.ts";
 import { hashFeedUrl, takeFeedUrl } from "../domain/feed-url.ts";
 import { readGuid } from "../domain/guid.ts";
+import { isSubscribed } from "../domain/history.ts";
 import { type Moving, type MovingDevice, UNTIMED } from "../domain/moving-in.ts";
 import { hashText } from "../domain/text-keys.ts";
 import { findFeeds } from "../store/feeds.ts";
 import { findGuids } from "../store/guids.ts";
+import { rowsOf } from "../store/rows.ts";
+import { findSubscriptions } from "../store/subscriptions.ts";
 import { nextTurn } from "../turns.ts";
 import type { Actor } from "./actor.ts";
 import type { Context } from "./context.ts";
@@ -18,7 +21,7 @@ import { addActions, BATCH, loadNamed } from "./listening/episode-uploads.ts";
 import { copyPlays, findNewPlays, keepPlays, oldestKept } from "./listening/plays.ts";
 import { asPart } from "./parts.ts";
 import { listAddedBy } from "./subscriptions/history.ts";
-import { type ImportResult, importFeeds, withoutUrl } from "./subscriptions/imports.ts";
+import { type ImportedFeed, type ImportResult, importFeeds, withoutUrl } from "./subscriptions/imports.ts";
 import type { Rehearsal } from "./subscriptions/working-set.ts";
 import { rehearse, type UserTx } from "./transact.ts";
 
@@ -26,6 +29,8 @@ export interface MovedIn {
   /** Where it came from. */
   source: string;
   feeds: ImportResult;
+  /** Added by an earlier run, and not subscribed to any more. They stay so. */
+  left: ImportedFeed[];
   /** Devices that are new here. */
   devices: number;
   /** What was read of episodes. */
@@ -55,12 +60,12 @@ export async function moveIn(
   const { user_id, scope } = user;
   const actor: Actor = { user_id, scope, kind: "worker", id: null, label: `moved from ${source}`, device: null };
   const wanted = moving.feeds.map((feed) => ({ ...feed, feed_url: takeFeedUrl(feed.feed_url) }));
-  const { added, fresh } = await findAdded(context, actor, wanted);
+  const { present, left, fresh } = await findAdded(context, actor, wanted);
   const feeds = await importFeeds(context, actor, fresh, {
     dry_run,
     progress: (done, all) => progress("subscriptions", done, all),
   });
-  feeds.present.push(...added.map(withoutUrl));
+  feeds.present.push(...present.map(withoutUrl));
   let stored = 0;
   const next = <T>(part: Promise<T>) => asPart(part, dry_run || feeds.added.length + stored === 0);
   const devices = await next(addDevices(context, actor, moving.devices, dry_run));
@@ -80,7 +85,8 @@ export async function moveIn(
   };
   for (const batch of batches) await store(copyActions(context, copy, batch), batch.actions.length);
   for (const chunk of inChunks(plays)) await store(storePlays(context, copy, chunk), chunk.length);
-  return { source, feeds, devices, actions: all, stored, ahead: countAhead(moving, now) };
+  const ahead = countAhead(moving, now);
+  return { source, feeds, left: left.map(withoutUrl), devices, actions: all, stored, ahead };
 }
 
 /** Clocks may differ by zones that were mistaken, and by minutes. */
@@ -124,22 +130,26 @@ function pastPlays({ config }: Context, { plays }: Moving, now: number): Moving[
 
 type Feeds = Moving["feeds"];
 
-/** Which feeds an earlier run added, also those that are gone since, were merged, or have moved there. */
+/** Which feeds an earlier run added, also those that were merged, have moved there, or (`left`) are gone since. */
 async function findAdded({ database }: Context, { user_id, label }: Actor, feeds: Feeds) {
   const named = feeds.map(({ feed_url, guid, ...rest }) => {
     return { ...rest, feed_url, guid: readGuid(guid), feed: hashFeedUrl(feed_url) };
   });
   return database.read(async (tx) => {
     const ids = await listAddedBy(tx, { user_id, label: label ?? "" });
-    if (ids.size === 0) return { added: [], fresh: feeds };
+    if (ids.size === 0) return { present: [], left: [], fresh: feeds };
     const guids = named.flatMap(({ guid }) => (guid === null ? [] : [{ guid }]));
     const byFeed = new Map((await findFeeds(tx, { user_id }, named)).map((row) => [row.feed, row.subscription]));
     const byGuid = new Map((await findGuids(tx, { user_id }, guids)).map((row) => [row.guid, row.subscription]));
-    const isAdded = ({ feed, guid }: (typeof named)[number]) => {
-      const id = byFeed.get(feed) ?? byGuid.get(guid ?? "");
-      return id !== undefined && ids.has(id);
+    const rows = await findSubscriptions(tx, { user_id }, rowsOf("id", ids));
+    const subscribed = new Set(rows.filter(isSubscribed).map(({ id }) => id));
+    const idOf = ({ feed, guid }: (typeof named)[number]) => byFeed.get(feed) ?? byGuid.get(guid ?? "") ?? 0;
+    const added = named.filter((one) => ids.has(idOf(one)));
+    return {
+      present: added.filter((one) => subscribed.has(idOf(one))),
+      left: added.filter((one) => !subscribed.has(idOf(one))),
+      fresh: named.filter((one) => !ids.has(idOf(one))),
     };
-    return { added: named.filter(isAdded), fresh: named.filter((one) => !isAdded(one)) };
   });
 }
 

@@ -143,7 +143,8 @@ describe("from a podkeep server", () => {
     await run("play", "set", name, episode("begun"), "--position", "20:00");
     const before = stateOf(name);
     const { out } = await moveIn(name, address);
-    expect(out).toContain("0 subscriptions added, 2 already here");
+    expect(out).toContain("0 subscriptions added, 1 already here");
+    expect(out).toContain("Unsubscribed since an earlier run, and left so: 1.");
     expect(out).toContain("4 positions and marks of episodes read, 0 new or later than here");
     expect(stateOf(name)).toEqual(before);
   });

@@ -80,6 +80,12 @@ test("the account leads to a form, a file to what it has, and a second step adds
   const list = await browser.submit("/account/move-in/confirm", { data: dataOf(two.body) });
   expect(textOf(list.body)).toContain("1 podcast was added. Each app gets it at its next sync.");
   expect(textOf(again.body)).toContain("Nothing was added: it is all here already.");
+
+  const [{ guid } = { guid: "" }] = (await user.changes()).filter((one) => one.feed_url === FEED);
+  await user.request("PATCH", `/subscriptions/${guid}`, { is_subscribed: false });
+  const since = textOf((await upload(database)).body);
+  expect(since).toContain("0 podcasts will be added, 0 are here already.");
+  expect(since).toContain("You unsubscribed from 1 podcast since you moved in before. It stays so.");
 });
 
 test("a file of which only a device is new says that this was added", async () => {

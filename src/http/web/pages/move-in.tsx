@@ -44,6 +44,12 @@ export function PreviewPage({ found, data }: { found: MovedIn; data: string }) {
       <h1>{moveIn.preview(found.source)}</h1>
       <p>{moveIn.podcasts(added.length, present.length)}</p>
       <ImportedFeeds feeds={added} />
+      {found.left.length > 0 && (
+        <>
+          <p>{moveIn.left(found.left.length)}</p>
+          <ImportedFeeds feeds={found.left} />
+        </>
+      )}
       {failed.length > 0 && (
         <>
           <p>{moveIn.failed(failed.length)}</p>

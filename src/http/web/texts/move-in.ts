@@ -16,6 +16,8 @@ export const moveIn = {
   preview: (source: string) => `From ${source}`,
   podcasts: (added: number, present: number) =>
     `${plural(added, "podcast")} will be added, ${present} ${present === 1 ? "is" : "are"} here already.`,
+  left: (count: number) =>
+    `You unsubscribed from ${plural(count, "podcast")} since you moved in before. ${count === 1 ? "It stays" : "They stay"} so.`,
   failed: (count: number) => `${plural(count, "feed URL")} can't be used.`,
   noEpisodes: "It has no play positions.",
   episodes: (all: number, stored: number) => `${positions(all)}, ${stored} new or later than here.`,
