@@ -71,7 +71,7 @@ export async function moveIn(
   const devices = await next(addDevices(context, actor, moving.devices, dry_run));
   const now = context.clock.now();
   const rehearsed = new EpisodeSet([], () => 0, hashText);
-  const meant: MeantFeeds = { client: null, hashes: new Map() };
+  const meant: MeantFeeds = { client: null, hashes: new Map(), isExact: moving.isOwn };
   const copy: Copy = { actor, dry_run, meant, now, marksStart: moving.marksStart, rehearsed };
   const batches = inBatches(moving, now);
   const plays = pastPlays(context, moving, now);

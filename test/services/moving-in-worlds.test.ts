@@ -29,6 +29,8 @@ const action = fc.record({
   feed,
   episode: fc.nat(3),
   knowsGuid: fc.boolean(),
+  /** Whether the podcasts have one file, as of a network that has a feed of all its shows. */
+  isShared: fc.boolean(),
   kind: fc.constantFrom("play" as const, "play" as const, ...EPISODE_KINDS),
   /** Seconds before the upload; one is from a clock that is ahead. */
   ago: fc.oneof(fc.nat(5), fc.nat(4000), fc.constant(-100)),
@@ -58,9 +60,9 @@ async function run(user: TestUser, one: Step): Promise<void> {
     podkeep.clock.advance((one.wait + 1) * 1000);
     const now = podkeep.clock.now();
     const actor = actAsUser(user.id, one.app ?? "", one.device);
-    const sent = one.actions.map(({ feed, episode, knowsGuid, ago, started, position, total, kind }) => ({
+    const sent = one.actions.map(({ feed, episode, knowsGuid, isShared, ago, started, position, total, kind }) => ({
       feed_url: urlOf(feed),
-      episode_url: `https://${feed}.example/${episode}.mp3`,
+      episode_url: `https://${isShared ? "all" : feed}.example/${episode}.mp3`,
       guid: knowsGuid ? `guid ${episode}` : null,
       kind,
       sent_at: now - ago * 1000,

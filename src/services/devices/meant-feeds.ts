@@ -38,6 +38,8 @@ export async function findMeant<Sent extends { feed: string; feed_url: string }>
 export interface MeantFeeds {
   client: Client | null;
   hashes: Map<string, string>;
+  /** Whether each feed URL is of the episode's podcast: some apps name another one, or the episode itself. */
+  isExact?: boolean;
 }
 
 /** URLs that are remembered: as long as there are so few, it doesn't matter if the runtime gives all one hash. */

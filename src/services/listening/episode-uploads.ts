@@ -169,7 +169,7 @@ export async function loadNamed<Action extends Naming>(
  * Finds the podcasts of actions, and leaves out those whose feed URL is not valid. If an episode's URL says which one is
  * meant, `waiting` is where the episode was before any list had it.
  */
-async function findPodcasts<Action extends Naming>(user: UserTx, { hashes }: MeantFeeds, sent: Action[]) {
+async function findPodcasts<Action extends Naming>(user: UserTx, { hashes, isExact }: MeantFeeds, sent: Action[]) {
   const { tx, user_id } = user;
   const valid = sent.flatMap((action) => {
     const feed = hashes.get(action.feed_url);
@@ -179,7 +179,8 @@ async function findPodcasts<Action extends Naming>(user: UserTx, { hashes }: Mea
   const rows = await findFeeds(tx, { user_id }, feeds);
   const subscriptions = new Map(rows.map((row) => [row.feed, row.subscription]));
   const left = new Set(rows.filter(({ left_url }) => left_url !== null).map(({ feed: hash }) => hash));
-  const urls = valid.flatMap(({ action, feed }) => (subscriptions.has(feed) ? [] : urlKey(action.episode_url)));
+  const unknown = isExact ? [] : valid.filter(({ feed }) => !subscriptions.has(feed));
+  const urls = unknown.map(({ action }) => urlKey(action.episode_url));
   const others = await findByUrl(user, rowsOf("url_key", urls));
   return valid.map(({ action, feed }) => {
     const subscription = subscriptions.get(feed) ?? onlyOne(others, action.episode_url);
