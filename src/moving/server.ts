@@ -1,6 +1,6 @@
 // Reading an account on another server, by the protocol that it speaks.
 import type { Moving } from "../domain/moving-in.ts";
-import { DomainError } from "../errors.ts";
+import { DomainError, isRefusal } from "../errors.ts";
 import { findGpodder, readGpodder } from "./gpodder.ts";
 import { findNextcloud, readNextcloud } from "./nextcloud.ts";
 import { findOpenPodcast, readOpenPodcast } from "./openpodcast.ts";
@@ -23,14 +23,22 @@ export async function readAccount(account: Account, type?: ServerType): Promise<
 }
 
 async function findType(account: Account): Promise<ServerType> {
+  let redirect: DomainError | null = null;
   for (const [type, find] of [
     ["gpodder", findGpodder],
     ["nextcloud", findNextcloud],
     ["openpodcast", findOpenPodcast],
   ] as const) {
     const remote = open(account, type);
-    if ((await find(remote)).isFound) return type;
+    try {
+      if ((await find(remote)).isFound) return type;
+    } catch (error) {
+      // An older Nextcloud redirects what it doesn't know to its page.
+      if (!isRefusal(error, "invalid")) throw error;
+      redirect ??= error;
+    }
   }
+  if (redirect) throw redirect;
   throw new DomainError(
     "invalid",
     `${account.server.host} has neither gPodder's API, nor Nextcloud's gPodder Sync, nor the Open Podcast API at ${account.server.pathname}`,

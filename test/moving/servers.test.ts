@@ -128,6 +128,13 @@ const nextcloud = (timestamp: string): Routes => ({
   }),
 });
 
+const toPage = () => new Response("", { status: 302, headers: { Location: "/apps/dashboard/" } });
+const OLD_NEXTCLOUD: Routes = {
+  ...nextcloud("2026-01-01T12:00:00"),
+  "/api/2/auth/ann/login.json": toPage,
+  "/api/2/devices/ann.json": toPage,
+};
+
 describe("each server's list and places are read", () => {
   test.each<[string, Routes, string, string[]]>([
     ["gpodder.net", GPODDER_NET, "", ["Podcast A", "Podcast B"]],
@@ -137,6 +144,7 @@ describe("each server's list and places are read", () => {
     ["a server with lists of devices only", DEVICES_ONLY, "", []],
     ["a server that fails to give the list of all devices", BROKEN_LIST, "", []],
     ["Nextcloud", nextcloud("2026-01-01T12:00:00"), "", []],
+    ["Nextcloud of a version that redirects what it doesn't know", OLD_NEXTCLOUD, "", []],
     ["Nextcloud with times in a zone, below a path", nextcloud("2026-01-01T13:00:00+01:00"), "/cloud", []],
   ])("%s, which is found by asking", async (_, routes, base, titles) => {
     const { feeds, actions } = await read(serve(routes, { base }));
