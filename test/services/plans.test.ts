@@ -48,7 +48,7 @@ import {
   listHoldingsAfter,
   listToResend,
 } from "../../src/store/holdings.ts";
-import { findFirstPlay, findPlay, sumByPodcast, sumSpans } from "../../src/store/listening-hours.ts";
+import { findFirstPlay, findPlay, sumByEpisode, sumByPodcast, sumSpans } from "../../src/store/listening-hours.ts";
 import { findLoginToken, listFamily } from "../../src/store/login-tokens.ts";
 import { findEntries, findLatestPlays, findPlace, listPlacesOfEpisode, listPlays } from "../../src/store/play-list.ts";
 import {
@@ -467,6 +467,14 @@ const AT_ONCE: [what: string, column: string, run: Run][] = [
     ),
   ],
   ["the play that goes on", "episode", bulk(extendPlays, extension)],
+  [
+    "how long a client said that episodes were listened to",
+    "episode",
+    bulk(
+      (tx, p, rows: { episode: number }[]) => sumByEpisode(tx, { ...p, client: 1 }, rows),
+      (episode) => ({ episode }),
+    ),
+  ],
 ];
 
 /** The first page of much, read in an order that an index has. */
