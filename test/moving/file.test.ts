@@ -53,12 +53,14 @@ test("of AntennaPod's episodes, times are the later of two, and stretches are as
     },
   );
   const { actions } = await readMovingFile(new Blob([bytes]), { most: MOST });
-  expect(actions.map(({ started, position, total, sent_at }) => [started, position, total, sent_at])).toEqual([
-    [0, 600, 600, 2_000_000],
-    [0, 60, 600, 1_000_000],
-    [600, 600, 600, 1_000_000],
-    [0, 0, 0, 1_000_000],
-    [60, 60, 0, 1_000_000],
+  expect(
+    actions.map(({ started, position, total, sent_at, heard }) => [started, position, total, sent_at, heard]),
+  ).toEqual([
+    [0, 600, 600, 2_000_000, 900],
+    [0, 60, 600, 1_000_000, 900],
+    [600, 600, 600, 1_000_000, 0],
+    [0, 0, 0, 1_000_000, 0],
+    [60, 60, 0, 1_000_000, 0],
   ]);
 });
 
