@@ -58,7 +58,8 @@ async function readFeeds(remote: Remote, name: string, devices: Moving["devices"
 async function readPodcasts(remote: Remote, name: string, devices: Moving["devices"]) {
   const answer = await remote.send(`/subscriptions/${name}.json`);
   const listed = answer.status === 200 ? Podcasts.safeParse(readJson(answer)).data : undefined;
-  if (listed?.some(({ mayBeRemoved }) => mayBeRemoved)) return withoutRemoved(remote, name, listed);
+  if (listed?.some(({ mayBeRemoved }) => mayBeRemoved))
+    return withoutRemoved(remote, changesOf(name, devices[0]?.id ?? "podkeep"), listed);
   if (listed) return listed;
   if (isMissing(answer) || devices.length > 0) return readDevices(remote, name, devices);
   return readAnswer(remote, answer, Podcasts, "subscriptions", "gPodder's API");
@@ -67,9 +68,9 @@ async function readPodcasts(remote: Remote, name: string, devices: Moving["devic
 const changesOf = (name: string, device: string) =>
   `/api/2/subscriptions/${name}/${encodeURIComponent(device)}.json?since=0`;
 
-/** oPodSync says the same to every device, also to one that it doesn't know. */
-async function withoutRemoved(remote: Remote, name: string, listed: z.infer<typeof Podcasts>) {
-  const answer = await remote.send(changesOf(name, "podkeep"));
+/** @param path of a device's changes: oPodSync says the same to each, also to one that it doesn't know */
+async function withoutRemoved(remote: Remote, path: string, listed: z.infer<typeof Podcasts>) {
+  const answer = await remote.send(path);
   if (isMissing(answer)) return listed;
   const { remove } = readAnswer(remote, answer, Changes, "subscriptions", "gPodder's API");
   const removed = new Set(remove.map(hashText));

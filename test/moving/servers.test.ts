@@ -204,7 +204,7 @@ describe("each server's list and places are read", () => {
   });
 
   test("of oPodSync, whose list has podcasts that were removed too, those stay away", async () => {
-    const path = "/api/2/subscriptions/ann/podkeep.json";
+    const path = "/api/2/subscriptions/ann/phone.json";
     const changes = json({ add: [LIST[1]], remove: [LIST[0]], update_urls: [], timestamp: 1 });
     const { feeds, actions } = await read(serve({ ...OPODSYNC, [path]: withCookie(changes) }));
     expect(feeds).toEqual([{ feed_url: LIST[1] ?? "", title: "Podcast B", guid: null }]);
