@@ -5,6 +5,9 @@
 /** Bytes in which the XML declaration is looked for. */
 export const DECLARATION = 200;
 
+/** The names of UTF-16 (https://encoding.spec.whatwg.org/#names-and-labels). */
+const UTF_16 = /^(utf-?16|(cs)?unicode|(iso-10646-)?ucs-2)/i;
+
 /**
  * @param start the first bytes of the file
  * @param charset the parameter of its Content-Type, if it has one
@@ -17,5 +20,5 @@ export function encodingOf(start: Uint8Array, charset?: string): string {
   const text = new TextDecoder("latin1").decode(start.subarray(0, DECLARATION));
   const declared = /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(text)?.[1] ?? charset ?? "utf-8";
   // A UTF-16 that can be read as ASCII is not UTF-16: .NET writes such declarations.
-  return /^utf-?16/i.test(declared) && text.trimStart().startsWith("<") ? "utf-8" : declared;
+  return UTF_16.test(declared) && text.trimStart().startsWith("<") ? "utf-8" : declared;
 }

@@ -246,6 +246,7 @@ describe("decoding", () => {
     ],
     ["UTF-8 undeclared", Buffer.from("<opml>é€</opml>"), "<opml>é€</opml>"],
     ["UTF-8 that claims to be UTF-16, as .NET writes it", Buffer.from(text("utf-16")), text("utf-16")],
+    ["UTF-8 that claims to be UTF-16 by another name", Buffer.from(text("Unicode")), text("Unicode")],
     ["UTF-16, little end first", utf16(true), text("utf-16")],
     ["UTF-16, big end first", utf16(false), text("utf-16")],
     ["UTF-16 without a byte order mark, little end first", utf16(true, ""), text("utf-16")],
