@@ -4,7 +4,7 @@ import type { SubscriptionChange } from "../../domain/subscription-state.ts";
 import { createEntity, followChange, isCurrent, refreshEntity, type SyncEntity } from "../../domain/sync-entities.ts";
 import { DomainError } from "../../errors.ts";
 import { listChanged } from "../../store/change-feed.ts";
-import { rowsOf } from "../../store/rows.ts";
+import { columnOf, rowsOf } from "../../store/rows.ts";
 import { findSubscriptions } from "../../store/subscriptions.ts";
 import {
   findEntities,
@@ -136,7 +136,7 @@ function showLeft(entity: SyncEntity): ShownEntity {
 /**
  * Lists what changed after a timestamp of the user's clock, oldest change first; deleted subscriptions and those that
  * became part of others as unsubscribed. A page has more than `limit` items only if they have the same timestamp.
- * @param leaveOut the client whose own changes are left out; null for none
+ * @param leaveOut the client whose own changes are left out, but for those of what others became part of; null for none
  * @returns `next` is the timestamp of the last item if more follow
  */
 export function listSync(
@@ -154,10 +154,17 @@ export function listSync(
       const entities = await entitiesOf(rows);
       // They are made before it goes on, so that others wait for those of a chunk only.
       if (entities.size < rows.length) return { items: [], next: null };
+      const own = rows.filter(({ id, changed_at }) => {
+        const entity = entities.get(id);
+        return leaveOut !== null && entity?.client === leaveOut && entity.changed_at === changed_at;
+      });
+      // What became part of one is told as unsubscribed, perhaps with its feed URL: then that one is told after it.
+      const parts = (await listEntitiesOf(tx, { user_id }, own)).filter((entity) => !isCurrent(entity));
+      const joined = new Set(columnOf(parts, "subscription"));
+      const leftOut = new Set(own.filter(({ id }) => !joined.has(id)));
       const found = rows.flatMap((row) => {
         const entity = entities.get(row.id);
-        const isOwn = leaveOut !== null && entity?.client === leaveOut && entity.changed_at === row.changed_at;
-        return entity && !isOwn ? [{ changed_at: row.changed_at, entity: showEntity(row, entity) }] : [];
+        return entity && !leftOut.has(row) ? [{ changed_at: row.changed_at, entity: showEntity(row, entity) }] : [];
       });
       const gone = left.map((entity) => ({ changed_at: entity.left_at ?? 0, entity: showLeft(entity) }));
       // Those that left first: what they became part of may have their feed URL now.

@@ -126,6 +126,13 @@ describe("update", () => {
     const changes = await tablet.changes(since, "&limit=1");
     expect(changes.map(({ data }) => data.sync_id)).toEqual([one.data.sync_id, two.data.sync_id]);
     expect(feedsOf(changes)).toEqual([`${FEED} off`, FEED]);
+    // So does the client that did it, which otherwise, if it knows podcasts by URL, removes the one that is left.
+    expect(feedsOf(await phone.changes(since))).toEqual([`${FEED} off`, FEED]);
+    server.clock.advance(MINUTE);
+    await phone.unsubscribe(two.data.sync_id);
+    server.clock.advance(MINUTE);
+    await phone.subscribe(FEED);
+    expect(feedsOf(await phone.changes(since, "&limit=1"))).toEqual([`${FEED} off`, FEED]);
   });
 
   test("without a feed URL and a guid is rejected", async () => {
