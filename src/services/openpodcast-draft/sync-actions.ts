@@ -1,7 +1,7 @@
 // Actions of clients of the draft of the Open Podcast API, each done once (P5).
 import type { SubscriptionState } from "../../domain/subscription-state.ts";
 import { ActionRules, type Outcome, type SyncAction } from "../../domain/sync-actions.ts";
-import type { SyncEntity } from "../../domain/sync-entities.ts";
+import { refreshEntity, type SyncEntity } from "../../domain/sync-entities.ts";
 import type { WorkingSet } from "../../domain/working-set.ts";
 import { columnOf, readPages, rowsOf } from "../../store/rows.ts";
 import { deleteActions, findActions, insertActions, listDone } from "../../store/sync-actions.ts";
@@ -131,7 +131,7 @@ async function keepEntities(
   const entities = await requireEntities(user, [...ids]);
   for (const { subscription, said } of rules.said()) {
     const entity = entities.get(subscription.id);
-    if (entity) entities.set(subscription.id, { ...entity, ...said });
+    if (entity) entities.set(subscription.id, { ...refreshEntity(entity, subscription), ...said });
   }
   await saveEntities(user.tx, { user_id: user.user_id }, [...entities.values()]);
   return entities;

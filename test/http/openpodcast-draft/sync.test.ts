@@ -380,6 +380,18 @@ describe("changes", () => {
     expect(await tablet.subscribe(FEED, now() - 1)).toMatchObject({ status: "ignored" });
   });
 
+  test("made while the draft was off leave room for a wish that changes nothing: what was said before it is ignored", async () => {
+    const { data } = await phone.subscribe(FEED, now() - MINUTE);
+    server.app.config.open_podcast_draft = "off";
+    for (const is_subscribed of [false, true]) {
+      await user.request("PATCH", `/subscriptions/${data.guid}`, { is_subscribed });
+    }
+    server.app.config.open_podcast_draft = "on";
+    server.clock.advance(MINUTE);
+    expect(await tablet.subscribe(FEED)).toMatchObject({ status: "ignored" });
+    expect(await phone.unsubscribe(data.sync_id, now() - 1)).toMatchObject({ status: "ignored" });
+  });
+
   test("have what was merged while the draft was off, and its sync_id leads to what it became part of", async () => {
     const [from, into] = [(await phone.subscribe(FEED)).data, (await phone.subscribe(OTHER)).data];
     const since = (await tablet.changes()).at(-1).last_updated;
