@@ -109,7 +109,8 @@ export class ActionRules {
     const last = now[kind] ?? before[kind];
     if (occurred_at > this.now) return Math.max(this.now, last);
     if (last > this.now || occurred_at > last) return occurred_at;
-    const isOwn = this.client !== null && (now.client ?? before.client) === this.client;
+    // What was said in this request is its client's, also if that does not say who it is.
+    const isOwn = now[kind] !== undefined || (this.client !== null && before.client === this.client);
     return occurred_at === last && isOwn ? occurred_at : null;
   }
 

@@ -210,6 +210,7 @@ class DraftWorld {
   readonly #seen = new Map<string, string>();
 
   async #upload(client: DraftDevice, lost: boolean): Promise<void> {
+    this.#wishes.startRequest();
     for (const { kind, at, data, action_id, status, now } of await client.upload(lost, processes.now)) {
       const before = this.#seen.get(action_id);
       const expected = before ?? this.#say(client.name, kind, at, data, now);

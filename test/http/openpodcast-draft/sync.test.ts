@@ -92,6 +92,17 @@ describe("unsubscribe", () => {
     expect(await tablet.unsubscribe(data.sync_id)).toMatchObject({ status: "ignored" });
     expect(await phone.unsubscribe(data.sync_id)).toMatchObject({ status: "applied" });
   });
+
+  test("in one second and one request with a subscribe counts, also if that changed nothing, or no client is named", async () => {
+    await phone.subscribe(FEED, now() - MINUTE);
+    for (const [client, feed_url, status] of [
+      [tablet, FEED, "ignored"],
+      [draftClient(server, user, null), OTHER, "applied"],
+    ] as const) {
+      const taps = ["subscribe", "unsubscribe"].map((kind) => action(kind, now(), { feed_url }));
+      expect((await client.send(...taps)).map((result) => result.status)).toEqual([status, "applied"]);
+    }
+  });
 });
 
 describe("update", () => {
