@@ -87,7 +87,14 @@ export class ActionRules {
       const entity = this.#bySyncId.get(sync_id);
       return entity && this.set.byId(entity.subscription);
     }
-    return (feed ? this.set.byFeed(feed.hash) : undefined) ?? (guid === null ? undefined : this.set.byGuid(guid));
+    return this.#named(feed, guid);
+  }
+
+  /** By its feed URL; if none has or had that, by its guid, which may be the one that is computed from the URL. */
+  #named(feed: FeedUrl | null, guid: string | null): SubscriptionState | undefined {
+    const byFeed = feed ? this.set.byFeed(feed.hash) : undefined;
+    const named = guid ?? feed?.computed_guid;
+    return byFeed ?? (named === undefined ? undefined : this.set.byGuid(named));
   }
 
   #saidOf(subscription: SubscriptionState): Said {
@@ -116,8 +123,7 @@ export class ActionRules {
 
   #subscribe(occurred_at: number, feed: FeedUrl, guid: string | null): Decision {
     const { set, client } = this;
-    const byFeed = set.byFeed(feed.hash);
-    const found = byFeed ?? set.byGuid(guid ?? feed.computed_guid);
+    const found = this.#named(feed, guid);
     if (!found) {
       const subscription = createSubscription(set, feed, guid ?? feed.computed_guid);
       const at = Math.min(occurred_at, this.now);
@@ -130,11 +136,11 @@ export class ActionRules {
     said.now.status_at = at;
     if (isSubscribed(found) && !set.hasPendingDeletion(found)) return { status: "ignored", subscription: found };
     Object.assign(said.now, { subscribed_at: at, unsubscribed_at: null, client });
-    if (found.deleted === null) subscribeAgain(set, found);
-    else {
-      addFeed(set, feed, byFeed ? null : guid);
+    const isNewUrl = guid !== null && set.byFeed(feed.hash) === undefined;
+    if (found.deleted !== null || (isNewUrl && this.#timeOf(occurred_at, said, "address_at") !== null)) {
+      addFeed(set, feed, isNewUrl ? guid : null);
       said.now.address_at = at;
-    }
+    } else subscribeAgain(set, found);
     return { status: "applied", subscription: found };
   }
 

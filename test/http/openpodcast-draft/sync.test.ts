@@ -66,6 +66,18 @@ describe("subscribe", () => {
     expect(await listed()).toHaveLength(1);
   });
 
+  test("again by its guid, at a feed URL that it never had, moves it there: the one before may be gone", async () => {
+    const { data } = await phone.subscribe(FEED, now() - MINUTE, guidOf(1));
+    await phone.unsubscribe(data.sync_id, now() - 4);
+    const again = await tablet.subscribe(OTHER, now() - 3, guidOf(1));
+    expect(again).toMatchObject({ status: "applied", data: { sync_id: data.sync_id, feed_url: OTHER } });
+    // Unless somebody has said later where it is.
+    await phone.unsubscribe(data.sync_id, now() - 2);
+    await phone.update(data.sync_id, { feed_url: `${OTHER}/later` }, now());
+    const late = await tablet.subscribe(`${OTHER}/earlier`, now() - 1, guidOf(1));
+    expect(late).toMatchObject({ status: "applied", data: { feed_url: `${OTHER}/later` } });
+  });
+
   test("of a deleted subscription brings it back under its sync_id", async () => {
     const { data } = await phone.subscribe(FEED);
     await user.remove(data.guid);
@@ -102,6 +114,18 @@ describe("unsubscribe", () => {
       const taps = ["subscribe", "unsubscribe"].map((kind) => action(kind, now(), { feed_url }));
       expect((await client.send(...taps)).map((result) => result.status)).toEqual([status, "applied"]);
     }
+  });
+
+  test("without a sync_id finds what subscribe finds, also by the guid that is computed from the feed URL", async () => {
+    const { guid } = await user.add(FEED);
+    const another = await server.user();
+    // The feed has moved, and still has the guid of its first URL.
+    await another.add(OTHER, guid);
+    server.clock.advance(MINUTE);
+    const client = draftClient(server, another);
+    expect(await client.subscribe(FEED, now() - 1)).toMatchObject({ status: "ignored", data: { feed_url: OTHER } });
+    const [result] = await client.send(action("unsubscribe", now(), { feed_url: FEED }));
+    expect(result).toMatchObject({ status: "applied", data: { feed_url: OTHER } });
   });
 });
 
