@@ -162,8 +162,13 @@ export class ActionRules {
     const at = this.#timeOf(occurred_at, this.#saidOf(found), "address_at");
     if (at === null) return { status: "ignored", subscription: found };
     const subscription = guid === null ? found : changeGuid(this.set, found, found.guid, guid);
+    const said = this.#saidOf(subscription);
+    said.now.client = this.client;
+    // It became part of one of which something later may have been said.
+    const address_at = subscription === found ? at : this.#timeOf(occurred_at, said, "address_at");
+    if (address_at === null) return { status: "applied", subscription };
+    said.now.address_at = address_at;
     if (feed) changeFeed(this.set, subscription, feed);
-    Object.assign(this.#saidOf(subscription).now, { address_at: at, client: this.client });
     return { status: "applied", subscription };
   }
 }

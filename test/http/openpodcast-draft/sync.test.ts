@@ -170,6 +170,15 @@ describe("update", () => {
     expect(feedsOf(await phone.changes(since, "&limit=1"))).toEqual([`${FEED} off`, FEED]);
   });
 
+  test("to another subscription's guid leaves that one where somebody has said later that it is", async () => {
+    const [one, two] = [await phone.subscribe(FEED, now() - MINUTE), await phone.subscribe(OTHER, now() - MINUTE)];
+    await tablet.update(two.data.sync_id, { feed_url: `${OTHER}/new` }, now() - 2);
+    const merged = await phone.update(one.data.sync_id, { feed_url: FEED, guid: two.data.guid }, now() - 4);
+    expect(merged).toMatchObject({ status: "applied", data: { sync_id: two.data.sync_id, feed_url: `${OTHER}/new` } });
+    expect(await listed()).toEqual([merged.data]);
+    expect(await phone.update(two.data.sync_id, { feed_url: FEED }, now() - 3)).toMatchObject({ status: "ignored" });
+  });
+
   test("without a feed URL and a guid is rejected", async () => {
     const { data } = await phone.subscribe(FEED);
     expect(await phone.update(data.sync_id, {})).toMatchObject({ status: "rejected" });
