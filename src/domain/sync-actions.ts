@@ -161,13 +161,14 @@ export class ActionRules {
       return { status: "rejected", reason: "feed_url or guid is required", subscription: null };
     const at = this.#timeOf(occurred_at, this.#saidOf(found), "address_at");
     if (at === null) return { status: "ignored", subscription: found };
+    const other = guid === null ? undefined : this.set.byGuid(guid);
+    // It becomes part of one of which something later was said. A deleted one gets its address.
+    const isLate = other?.deleted === null && this.#timeOf(occurred_at, this.#saidOf(other), "address_at") === null;
     const subscription = guid === null ? found : changeGuid(this.set, found, found.guid, guid);
     const said = this.#saidOf(subscription);
     said.now.client = this.client;
-    // It became part of one of which something later may have been said.
-    const address_at = subscription === found ? at : this.#timeOf(occurred_at, said, "address_at");
-    if (address_at === null) return { status: "applied", subscription };
-    said.now.address_at = address_at;
+    if (isLate) return { status: "applied", subscription };
+    said.now.address_at = at;
     if (feed) changeFeed(this.set, subscription, feed);
     return { status: "applied", subscription };
   }

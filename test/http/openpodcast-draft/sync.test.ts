@@ -179,6 +179,15 @@ describe("update", () => {
     expect(await phone.update(two.data.sync_id, { feed_url: FEED }, now() - 3)).toMatchObject({ status: "ignored" });
   });
 
+  test("to the guid of a deleted subscription moves it to the feed URL, also if that one moved later", async () => {
+    const [one, two] = [await phone.subscribe(FEED, now() - MINUTE), await phone.subscribe(OTHER, now() - MINUTE)];
+    await tablet.update(two.data.sync_id, { feed_url: `${OTHER}/new` }, now() - 2);
+    await user.remove(two.data.guid);
+    await server.app.deletionWorker.drain();
+    const moved = await phone.update(one.data.sync_id, { feed_url: `${FEED}/new`, guid: two.data.guid }, now() - 4);
+    expect(moved).toMatchObject({ status: "applied", data: { guid: two.data.guid, feed_url: `${FEED}/new` } });
+  });
+
   test("without a feed URL and a guid is rejected", async () => {
     const { data } = await phone.subscribe(FEED);
     expect(await phone.update(data.sync_id, {})).toMatchObject({ status: "rejected" });
