@@ -105,6 +105,8 @@ test("a file that says how much was ever listened to of an episode adds only wha
   expect(await heardAt(3000, 2000, START - 7 * day)).toBe(2000);
   // Once more from the start.
   expect(await heardAt(400, 2400, START - 6 * day)).toBe(2400);
+  // All until there was skipped.
+  expect(await heardAt(3500, 2400, START - 5.5 * day)).toBe(2400);
   // The app has begun to count again.
   expect(await heardAt(700, 300, START - 5 * day)).toBe(2700);
 });

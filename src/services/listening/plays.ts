@@ -38,11 +38,13 @@ async function withoutKept({ tx, user_id }: UserTx, arrived: Arrived[], client: 
   const sums = await sumByEpisode(tx, { user_id, client }, rows);
   const kept = new Map(sums.map(({ episode, seconds }) => [episode, seconds]));
   return arrived.map((one) => {
-    const { heard, position } = one.action;
+    const { heard, position, total } = one.action;
     if (heard === undefined || position === null) return one;
     const before = kept.get(one.episode.id) ?? 0;
     // Apps begin to count again if their user wants it.
     const length = heard < before ? heard : heard - before;
+    // It was skipped to its position, or is a mark.
+    if (length === 0 && before > 0 && position !== total) return { ...one, isKnown: true };
     return { ...one, action: { ...one.action, started: position - Math.min(length, position) } };
   });
 }
