@@ -128,8 +128,9 @@ interface Opened {
 
 function listenForApps({ host, port }: Config, opened: Promise<Opened>): Promise<Server<undefined>> {
   return listen({ host, port, flag: "--port" }, async (request, connection) => {
-    // The database may be migrated for minutes, in which nothing that watches this process must take it for dead.
-    if (Bun.peek.status(opened) === "pending" && pathOf(request) === "/livez") return new Response("ok");
+    // Another server may migrate the database for minutes, in which nothing that watches this process must take it for dead.
+    // A proxy may keep the public URL's path before this one.
+    if (Bun.peek.status(opened) === "pending" && pathOf(request).endsWith("/livez")) return new Response("ok");
     await beginTogether(credentialOf(request));
     return (await opened).http.fetch(request, connection);
   });

@@ -68,7 +68,7 @@ test.each(["a pipe", "a socket, as systemd's"])(
   },
 );
 
-test("a server that waits for its database, as during a migration, says that it is alive, and not that it is ready", async () => {
+test("a server that waits for its database, as for another one's migration, says that it is alive, and not that it is ready", async () => {
   await program.run(["user", "create", "alice"]);
   const port = await freePort();
   const ask = async (path: string) => {
@@ -79,9 +79,11 @@ test("a server that waits for its database, as during a migration, says that it 
   other.run("pragma locking_mode = exclusive");
   other.run("pragma user_version = 0");
   const serve = [...PROGRAM, "serve", "--port", String(port), "--data-dir", program.data, "--busy-timeout", "1h"];
-  const child = Bun.spawn(serve, { stdout: "ignore", stderr: "ignore", stdin: "ignore" });
+  const base = ["--public-url", "https://example.org/podcasts"];
+  const child = Bun.spawn([...serve, ...base], { stdout: "ignore", stderr: "ignore", stdin: "ignore" });
   try {
     await until(async () => (await ask("/livez")) === 200);
+    expect(await ask("/podcasts/livez")).toBe(200);
     expect(await ask("/readyz")).toBeUndefined();
     other.close();
     await until(async () => (await ask("/readyz")) === 200);
