@@ -56,16 +56,17 @@ export const sumByPodcast = statement((db, p: Piece) =>
     .groupBy("episodes.podcast"),
 );
 
-/** Seconds that a client said of each of these episodes. */
-export const sumByEpisode = bulkStatement((db, p: Owner & { client: number }, rows: { episode: number }[]) =>
+/** Seconds that each client said of each of these episodes. */
+export const sumByEpisode = bulkStatement((db, p: Owner, rows: { episode: number }[]) =>
   db
     .selectFrom("plays")
-    .select("episode")
+    .select(["episode", "client"])
     .select(sql<number>`cast(sum(${LENGTH}) as bigint)`.as("seconds"))
     .where("user_id", "in", [p.user_id])
     .where("episode", "in", columnOf(rows, "episode"))
-    .where("client", "=", p.client)
-    .groupBy("episode"),
+    .where("client", ">=", LOWEST)
+    .where("client", "<=", HIGHEST)
+    .groupBy(["episode", "client"]),
 );
 
 const findOnePlay = (direction: "asc" | "desc") =>

@@ -111,6 +111,19 @@ test("a file that says how much was ever listened to of an episode adds only wha
   expect(await heardAt(700, 300, START - 5 * day)).toBe(2700);
 });
 
+test("a file that says how much was ever listened to of an episode adds nothing that its app has synced itself", async () => {
+  const { actor, move } = await open();
+  const app = identifyClient(actor, appNamed("AntennaPod", "gpodder"));
+  await uploadActions(podkeep.app, actor, app, [{ ...at(900, START - 8000), started: 0 }]);
+  const heard = async (position: number, sent_at: number) => {
+    await move({ actions: [{ ...at(position, sent_at), started: 0, heard: position }] });
+    const { plays } = await listPlays(podkeep.app, actor, { limit: 10 });
+    return plays.map(({ started, position }) => (position ?? 0) - (started ?? 0)).reduce((a, b) => a + b, 0);
+  };
+  expect(await heard(900, START - 7500)).toBe(900);
+  expect(await heard(1500, START - 5000)).toBe(1500);
+});
+
 test("of a file's plays, those that ended too long ago, or before they began, are left out", async () => {
   const { actor, move } = await open();
   const { plays_keep = 0 } = podkeep.app.config;

@@ -467,14 +467,7 @@ const AT_ONCE: [what: string, column: string, run: Run][] = [
     ),
   ],
   ["the play that goes on", "episode", bulk(extendPlays, extension)],
-  [
-    "how long a client said that episodes were listened to",
-    "episode",
-    bulk(
-      (tx, p, rows: { episode: number }[]) => sumByEpisode(tx, { ...p, client: 1 }, rows),
-      (episode) => ({ episode }),
-    ),
-  ],
+  ["how long clients said that episodes were listened to", "episode", bulk(sumByEpisode, (episode) => ({ episode }))],
 ];
 
 /** The first page of much, read in an order that an index has. */

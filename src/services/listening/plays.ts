@@ -27,7 +27,7 @@ export async function keepPlays(
   if (reports.length > 0) await saveReports(user, reports);
 }
 
-/** Of what was ever listened to of an episode, leaves what the client did not say before. */
+/** Of what was ever listened to of an episode, leaves what is not known, of any app: the one that says it may sync too. */
 async function withoutKept({ tx, user_id }: UserTx, arrived: Arrived[], client: number): Promise<Arrived[]> {
   const asked = arrived.filter(({ action, isKnown }) => action.heard !== undefined && !isKnown);
   if (asked.length === 0) return arrived;
@@ -35,16 +35,17 @@ async function withoutKept({ tx, user_id }: UserTx, arrived: Arrived[], client: 
     "episode",
     asked.map(({ episode }) => episode.id),
   );
-  const sums = await sumByEpisode(tx, { user_id, client }, rows);
-  const kept = new Map(sums.map(({ episode, seconds }) => [episode, seconds]));
+  const sums = Map.groupBy(await sumByEpisode(tx, { user_id }, rows), ({ episode }) => episode);
   return arrived.map((one) => {
     const { heard, position, total } = one.action;
     if (heard === undefined || position === null) return one;
-    const before = kept.get(one.episode.id) ?? 0;
+    const kept = sums.get(one.episode.id) ?? [];
+    const own = kept.find((sum) => sum.client === client)?.seconds ?? 0;
+    const all = kept.reduce((seconds, sum) => seconds + sum.seconds, 0);
     // Apps begin to count again if their user wants it.
-    const length = heard < before ? heard : heard - before;
+    const length = heard < own ? heard : Math.max(0, heard - all);
     // It was skipped to its position, or is a mark.
-    if (length === 0 && before > 0 && position !== total) return { ...one, isKnown: true };
+    if (length === 0 && all > 0 && position !== total) return { ...one, isKnown: true };
     return { ...one, action: { ...one.action, started: position - Math.min(length, position) } };
   });
 }
