@@ -302,6 +302,7 @@ export interface PublishedAction {
 export function isReadable({ kind, total }: StoredAction, habits: Habits): boolean {
   if (kind === "play") return total !== null || !habits.needsTotal;
   if (habits.playsOnly || (habits.readsLatest && kind !== "new")) return false;
+  if (habits.playsDeleted && kind === "delete") return false;
   return habits.readsBarePlays || kind !== "played";
 }
 

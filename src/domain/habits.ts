@@ -76,6 +76,8 @@ export const NO_HABITS = {
   playsOnly: false,
   /** Whether a download or a deletion, when it is later, hides a play from the app. */
   readsLatest: false,
+  /** Whether the app takes an episode whose file was deleted on another device for played. */
+  playsDeleted: false,
   /** Whether it skips or mistakes plays that have no total. */
   needsTotal: true,
   /** Whether it reads a position only with `playedDuration`, which other apps don't know. */

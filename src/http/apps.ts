@@ -125,6 +125,8 @@ const APPS: Record<string, Row> = {
     // datamanager.cpp, bulkSetPlayPositions.
     saysStart: false,
     startsAtEnd: true,
+    // sync.cpp, applyEpisodeActionsLocally.
+    playsDeleted: true,
     // QUrl::toString() is what it stores (run: 25.04.3).
     spelling: "displayed",
     // subscriptionrequest.cpp: decodes what it receives once more (run).
@@ -266,7 +268,8 @@ const APPS: Record<string, Row> = {
   litepop: { saysStart: false },
   // SyncEngine.kt, syncSubscriptions.
   // AerialPodCore.kt, reportPosition: says of each play that it started at its position. It uploads only what its user does.
-  aerialpod: { sendsFirst: true, saysStart: false, startsAtEnd: true, marksAll: false },
+  // GpodderSync.kt, applyAction.
+  aerialpod: { sendsFirst: true, saysStart: false, startsAtEnd: true, marksAll: false, playsDeleted: true },
   // sync.py, _sync_subscriptions, _sync_actions.
   "omarchy-podcast": { sendsFirst: true, playsAfterGet: true },
   // It moves in from another podkeep.

@@ -54,3 +54,18 @@ test("what it opens and does not play is not called finished", async () => {
   await upload(0, 0, { episode: "https://feeds.example/opened.mp3", guid: "opened", total: 600 });
   expect(await listened()).toEqual([{ started: 0, position: 42 }]);
 });
+
+// sync.cpp, applyEpisodeActionsLocally: marks it as played.
+test.each(["Kasts/26.04", "AerialPod/1.4"])(
+  "%s is told where an episode is whose file a phone deleted, and not that it was deleted",
+  async (agent) => {
+    server.clock.advance(60_000);
+    const timestamp = new Date(server.clock.now()).toISOString().slice(0, 19);
+    const deleted = { ...played(0), action: "delete", timestamp, started: undefined, position: undefined };
+    await as("AntennaPod/3.11.4")("POST", EPISODES, {}, JSON.stringify([{ ...deleted, total: undefined }]));
+    for (const aggregated of [true, false]) {
+      const { body } = await as(agent)("GET", `${EPISODES}?since=0&aggregated=${aggregated}`);
+      expect(body.actions).toMatchObject([{ action: "play", position: 42 }]);
+    }
+  },
+);
