@@ -266,6 +266,16 @@ export function findSkipped(
   return wasToldLast && !isNew ? play : undefined;
 }
 
+/**
+ * What is no guid of a feed: what Kasts makes of an item's texts, by which no other app finds it, and which changes with them
+ * (libsyndication, ItemRSS2Impl::id); and what is the same for all episodes of a feed that has empty ones (AntennaPod,
+ * GuidValidator).
+ */
+const NO_GUID = /^(?:hash:[\da-f]{32}|\s*|null)$/;
+
+/** The guid that a feed gives an episode; null if an app sent another one. */
+export const guidOfFeed = (guid: string | null): string | null => (guid === null || NO_GUID.test(guid) ? null : guid);
+
 const TIME = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))? ?(?:Z|([+-]\d\d)(?::?(\d\d))?)?$/i;
 
 /**

@@ -1,7 +1,7 @@
 // Episode actions as apps send them: what can be read of each. By hand, because a schema takes seven times as long, and an
 // app sends thousands.
 import { isWritable } from "./date-time.ts";
-import { EPISODE_KINDS, type EpisodeAction, parseActionTime } from "./episode-actions.ts";
+import { EPISODE_KINDS, type EpisodeAction, guidOfFeed, parseActionTime } from "./episode-actions.ts";
 import { MOST_SECONDS } from "./play-time.ts";
 
 /** Bytes. */
@@ -28,7 +28,7 @@ export function readAction(sent: unknown, now: number): EpisodeAction | { unread
   return {
     feed_url,
     episode_url,
-    guid: readText(sent["guid"]) || null,
+    guid: guidOfFeed(readText(sent["guid"])),
     kind,
     sent_at: readTime(sent["timestamp"]) ?? now,
     started: isPlay ? readSeconds(sent["started"]) : null,

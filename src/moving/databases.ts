@@ -1,7 +1,7 @@
 // The databases of apps: AntennaPod's, as it exports it, and gPodder's.
 import type { ForeignDatabase, ForeignRow, ForeignValue } from "../db/sqlite/foreign.ts";
 import { isWritable } from "../domain/date-time.ts";
-import type { EpisodeAction, Place } from "../domain/episode-actions.ts";
+import { type EpisodeAction, guidOfFeed, type Place } from "../domain/episode-actions.ts";
 import { type Moving, nothingFrom } from "../domain/moving-in.ts";
 import { MOST_SECONDS } from "../domain/play-time.ts";
 import { isFinished } from "../domain/plays.ts";
@@ -92,7 +92,7 @@ function addPlay(moving: Moving, row: ForeignRow, at: number, place: Place & Pic
   const action: EpisodeAction = {
     feed_url,
     episode_url,
-    guid: textOf(row["guid"]),
+    guid: guidOfFeed(textOf(row["guid"])),
     kind: "play",
     sent_at: isWritable(at) ? at : 0,
     ...place,

@@ -34,6 +34,13 @@ test("an episode that AntennaPod has as played, and whose user listens to it aga
   expect(actions).toMatchObject([{ guid: "g", position: 60, total: 600 }]);
 });
 
+test("an episode that AntennaPod has with an empty guid has none", async () => {
+  const place = { feed: 1, position: 60_000, duration: 600_000, played_at: 1_000_000 };
+  const bytes = await make("empty.db", [FEED], [{ ...place, guid: "\n  ", url: "https://a.example/1" }]);
+  const { actions } = await readMovingFile(new Blob([bytes]), { most: MOST });
+  expect(actions).toMatchObject([{ guid: null, position: 60 }]);
+});
+
 test("of AntennaPod's episodes, times are the later of two, and stretches are as long as the episode at most", async () => {
   const length = { feed: 1, duration: 600_000, played_at: 1_000_000 };
   const episodes = [
