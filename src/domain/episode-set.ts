@@ -74,6 +74,12 @@ export const isSameUrl = (a: string, b: string) => withoutScheme(a) === withoutS
 /** Whether what an app calls the URL of an episode can be its guid only. */
 export const mayBeGuid = (url: string) => !/^https?:/i.test(url);
 
+/** Whether two guids, of which one may be unknown, can be one: AntennaPod keeps the spaces around it, and Kasts does not. */
+const isOneGuid = (a: string | null, b: string | null) => a === null || a.trim() === b?.trim();
+
+/** The one of two such guids that has the spaces: AntennaPod finds the episode by no other. */
+const fullGuid = (a: string | null, b: string | null) => ((b?.length ?? 0) > (a?.length ?? 0) ? b : a);
+
 /**
  * The order in which episodes are given to other podcasts, always the same. Those without a guid come last: they become
  * part of those whose guid is their URL.
@@ -140,10 +146,10 @@ export class EpisodeSet {
     const meant = guid ?? (mayBeGuid(url) ? url : null);
     const named = meant === null ? undefined : this.#byGuid.get(this.#guidKey(podcast, meant));
     if (guid === null && !named) return sameUrl;
-    // It came by the URL alone.
-    const unnamed = sameUrl?.guid === null ? sameUrl : undefined;
+    // It came by the URL alone, or with other spaces around its guid.
+    const unnamed = sameUrl && sameUrl !== named && isOneGuid(sameUrl.guid, meant) ? sameUrl : undefined;
     if (!unnamed) return named;
-    if (!named) this.#change(unnamed, { guid });
+    if (!named) this.#change(unnamed, { guid: fullGuid(unnamed.guid, guid) });
     else if (this.#stored.has(named)) this.#join(unnamed, named);
     // One that is not stored yet can't have the plays of the other.
     else this.#join(named, unnamed);
@@ -154,7 +160,8 @@ export class EpisodeSet {
   #join(from: Episode, into: Episode): void {
     this.#unindex(from);
     this.#joined.set(from, into);
-    if (into.guid === null) this.#change(into, { guid: from.guid });
+    const guid = fullGuid(into.guid, from.guid);
+    if (guid !== into.guid) this.#change(into, { guid });
     const kinds = Map.groupBy([...into.actions, ...from.actions], ({ kind }) => kind);
     into.actions = [...kinds.values()].flatMap((same) => latestOf(same) ?? []);
     if (from.actions.some((one) => one === latestOf(into.actions))) this.#giveUrl(into, from.url);

@@ -44,3 +44,17 @@ test.each(["\n      ", "null"])("each episode of a feed whose guids are %j has a
     [url("two"), 200],
   ]);
 });
+
+// Rss20.java keeps the spaces around a guid, libsyndication trims them; a phone finds the episode by its own text alone.
+test.each([
+  ["Kasts", ["g-1", "\n  g-1\n"]],
+  ["AntennaPod", ["\n  g-1\n", "g-1"]],
+])("spaces around a guid make no other episode, if %s plays it first", async (_, guids) => {
+  for (const [n, guid] of [...guids, ...guids].entries()) {
+    const agent = guid === "g-1" ? "Kasts/26.04" : "AntennaPod/3.11.4";
+    const told = await play(agent, "one", 100 * n + 100, guid);
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatchObject({ episode: url("one"), position: 100 * n + 100 });
+    if (n > 0) expect(told[0]?.guid).toBe("\n  g-1\n");
+  }
+});
