@@ -150,8 +150,8 @@ export const findLaterArrival = statement((db, p: Owner & { after: number; skip:
 
 /**
  * Episodes that were begun and not finished, the latest first, among the actions that arrived from `from` on and before
- * `to`. Finished is as in src/domain/plays.ts, isFinished(). The offset keeps PostgreSQL from a join: it would read all
- * actions of the user for each.
+ * `to`. Finished is as in src/domain/plays.ts, isFinished(), by the feed's length if no app sent one. The offsets keep
+ * PostgreSQL from a join: it would read all actions of the user for each.
  */
 export const listBegun = statement(
   (_, p: Owner & { from: number; to: number; limit: number }) =>
@@ -177,6 +177,11 @@ export const listBegun = statement(
         where user_id in (${p.user_id}) and arrived_at >= ${p.from} and arrived_at < ${p.to} and kind = 'play'
           and position > 0
           and (total is null or (total - position > 30 and (total - position) * 20 > total))
+          and not (total is null and exists (
+            select 1 from episodes as known
+            where known.user_id = action.user_id and known.id = action.episode
+              and (known.duration - position <= 30 or (known.duration - position) * 20 <= known.duration)
+            limit 1 offset 0))
           and not exists (
             select 1 from episode_actions as other
             where other.user_id = action.user_id and other.episode = action.episode

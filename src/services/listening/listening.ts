@@ -37,6 +37,10 @@ export interface NamedEpisode {
 export const episodeName = ({ episode_title, episode_url }: Pick<NamedEpisode, "episode_title" | "episode_url">) =>
   episode_title ?? readableEpisode(episode_url);
 
+/** The length that an app sent, or else the feed, in seconds. */
+export const lengthOf = ({ total, duration }: Pick<EpisodePlace, "total" | "duration">): number | null =>
+  total ?? duration;
+
 /** Where an episode is, in seconds. */
 export interface EpisodePlace extends NamedEpisode {
   position: number | null;
@@ -139,9 +143,9 @@ export function readEpisode({ database }: Context, { user_id }: Actor, id: numbe
   });
 }
 
-/** Whether an episode is finished, as far as its position says. */
-export const isAtEnd = ({ position, total }: Pick<EpisodePlace, "position" | "total">): boolean =>
-  position !== null && isFinished({ position, total });
+/** Whether an episode is finished, as far as its position says: by the length that an app sent, or else the feed. */
+export const isAtEnd = ({ position, ...of }: Pick<EpisodePlace, "position" | "total" | "duration">): boolean =>
+  position !== null && isFinished({ position, total: lengthOf(of) });
 
 /**
  * Finds an episode by its id, URL or guid. A number is a guid if it is no id.

@@ -637,6 +637,21 @@ test("an episode is finished in its last half a minute or its last twentieth, on
   }
 });
 
+test("an episode whose app sends no length is finished at the end that its feed says, on its page and among what is begun", async () => {
+  for (const [position, finished] of [
+    [2849, false],
+    [2850, true],
+    [3300, true],
+  ] as const) {
+    ann = actAsUser((await podkeep.user()).id);
+    await upload("phone", [play(position, { total: null, sent_at: now() })]);
+    await podkeep.sql(`update episodes set duration = 3000 where user_id = '${ann.user_id}'`);
+    const [{ episode = 0 } = {}] = await listened();
+    expect([position, isAtEnd(await readEpisode(podkeep.app, ann, episode))]).toEqual([position, finished]);
+    expect([position, (await listBegun(podkeep.app, ann, 10)).length]).toEqual([position, finished ? 0 : 1]);
+  }
+});
+
 test("an episode that is opened and not played, or marked in the second of its play, is not begun", async () => {
   await sendAs("tauri-plugin-http", now(), [0, play(0)]);
   const episode_url = "https://feed.example/2.mp3";

@@ -1,13 +1,13 @@
 // One episode: its plays, and setting its position.
 /** @jsxImportSource hono/jsx */
 import { clockOf } from "../../../domain/play-time.ts";
-import { type EpisodePlace, episodeName, isAtEnd } from "../../../services/listening/listening.ts";
+import { type EpisodePlace, episodeName, isAtEnd, lengthOf } from "../../../services/listening/listening.ts";
 import type { PlayEntry, PlayPosition } from "../../../services/listening/play-list.ts";
 import { nameOf } from "../../../services/subscriptions/podcasts.ts";
 import { useFrame } from "../frame.ts";
 import { ActionButton, ActorName, Layout, LinkLine, Notice, Time } from "../layout.tsx";
 import { texts } from "../texts.ts";
-import { clockIfAny, historyPath, ListeningStyle, lengthOf, Progress, Stretch } from "./listening.tsx";
+import { clockIfAny, historyPath, ListeningStyle, Progress, Stretch } from "./listening.tsx";
 
 const text = texts.listening;
 

@@ -7,6 +7,7 @@ import {
   type BegunEpisode,
   type EpisodePlace,
   episodeName,
+  lengthOf,
   type NamedEpisode,
 } from "../../../services/listening/listening.ts";
 import type { PlayEntry, PlayPosition } from "../../../services/listening/play-list.ts";
@@ -58,9 +59,6 @@ export function Bar({ part }: { part: number }) {
     </svg>
   );
 }
-
-/** The length that an app sent, or else the feed. */
-export const lengthOf = ({ total, duration }: Pick<EpisodePlace, "total" | "duration">) => total ?? duration;
 
 export const clockIfAny = (seconds: number | null) => (seconds === null ? null : clockOf(seconds));
 
