@@ -1,9 +1,11 @@
 // A user's podcasts for people: a list that is sorted by title, searchable, in pages; and one podcast.
+import { waitingPodcast } from "../../domain/episode-set.ts";
 import { readChangedBy } from "../../domain/history.ts";
 import { readableUrl } from "../../domain/readable-url.ts";
 import { hasWords, wordsOf } from "../../domain/search-words.ts";
 import { sortedPart } from "../../domain/sorted-part.ts";
 import { DomainError } from "../../errors.ts";
+import { countEpisodesIn } from "../../store/episodes.ts";
 import { findFeeds } from "../../store/feeds.ts";
 import { HISTORY_END, listAdditions, spansBefore } from "../../store/history.ts";
 import { findSubscriptions, listPresent } from "../../store/subscriptions.ts";
@@ -94,11 +96,21 @@ export function readAddition({ database }: Context, { user_id }: Actor, subscrip
 /** What a podcast is called: its title, or its feed URL without secrets. */
 export const nameOf = ({ title, feed_url }: Named): string => title ?? readableUrl(feed_url);
 
-/** The id of the podcast that has, or had, a feed. @param feed hash of its URL @throws DomainError "not_found" */
+/**
+ * The id of the podcast that has, or had, a feed; a negative number for a feed in no list that an app named with episodes.
+ * @param feed hash of its URL
+ * @throws DomainError "not_found"
+ */
 export async function findPodcastId({ database }: Context, { user_id }: Actor, feed: string): Promise<number> {
-  const [found] = await database.read((tx) => findFeeds(tx, { user_id }, [{ feed }]));
-  if (!found) throw new DomainError("not_found", "There is no subscription with this feed URL");
-  return found.subscription;
+  const waiting = waitingPodcast(feed);
+  const found = await database.read(async (tx) => {
+    const [row] = await findFeeds(tx, { user_id }, [{ feed }]);
+    if (row) return row.subscription;
+    const [counted] = await countEpisodesIn(tx, { user_id, most: 1 }, [{ podcast: waiting }]);
+    return counted?.count ? waiting : null;
+  });
+  if (found === null) throw new DomainError("not_found", "There is no subscription with this feed URL");
+  return found;
 }
 
 /** What a podcast is called that has, or had, a guid, also a deleted or lost one; null if the guid is unknown. */

@@ -39,6 +39,8 @@ test("plays are listed as a table, as JSON and as CSV, by podcast and since a ti
     (await run(`play list alice --json ${words}`.trim())).json.map((play: { episode: string }) => play.episode);
   expect(await of("")).toEqual(["Three", "Two", "One"]);
   expect(await of(`--podcast ${FEED}`)).toEqual(["Two", "One"]);
+  // In no list.
+  expect(await of("--podcast https://b.example/rss")).toEqual(["Three"]);
   expect(await of("--since 2026-02-01")).toEqual(["Three", "Two"]);
   expect((await run("play list alice --csv")).out.split("\r\n")).toHaveLength(5);
   expect((await run("play list alice --csv --json")).json.error.message).toContain("not both");
