@@ -178,6 +178,9 @@ export async function openKasts(name: string, account: KastsAccount) {
         if (logged.changes === 0) throw new Error(`Kasts has no episode ${guid} in ${feed}`);
         db.run("update Enclosures set playposition = ? where feed = ? and id = ?", [position * 1000, feed, guid]);
       }),
+    /** Whether it is in the queue: what is played leaves it. */
+    isQueued: (guid: string): boolean =>
+      withDatabase((db) => db.query("select 1 from Queue where id = ?").get(guid) !== null),
     /** In seconds; null without the episode. */
     position: (guid: string): number | null =>
       withDatabase((db) => {

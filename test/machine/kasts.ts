@@ -1,8 +1,10 @@
 // The real Kasts syncs with a real server by both of its protocols.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { z } from "zod";
+import { basicAuth } from "../support/basic-auth.ts";
 import { freePort } from "../support/free-port.ts";
 import { PATIENCE } from "../support/patience.ts";
+import { playOf } from "../support/play.ts";
 import { openProgram } from "../support/program.ts";
 import { continueFrom } from "../support/set-place.ts";
 import { executable } from "../support/start-server.ts";
@@ -140,6 +142,21 @@ function runTests(provider: KastsAccount["provider"]): void {
     await laptop.sync();
     await desk.sync();
     expect(desk.position("/a#1")).toBe(300);
+  });
+
+  test("an episode that is begun stays in the queue, though its file was deleted from a phone", async () => {
+    const desk = await kasts("desk");
+    await subscription("add", "ann", feed("a"));
+    const headers = basicAuth("ann", (await issue()).token);
+    const upload = (...actions: object[]) =>
+      fetch(`${server}/api/2/episodes/ann.json`, { method: "POST", headers, body: JSON.stringify(actions) });
+    const timestamp = new Date().toISOString().slice(0, 19);
+    const one = { podcast: feed("a"), episode: `${feed("a")}.mp3`, guid: "/a#1", timestamp };
+    await upload(playOf(one.podcast, one.episode, { ...one, position: 120 }));
+    await desk.sync();
+    await upload({ ...one, action: "delete" });
+    await desk.sync();
+    expect([desk.position("/a#1"), desk.isQueued("/a#1")]).toEqual([120, true]);
   });
 
   test("a stale laptop set an episode back: two clicks on the page, and Kasts shows the right position", async () => {
