@@ -21,7 +21,7 @@ interface Engine {
   /** Whether its tests use other programs: browsers, apps, proxies, a systemd. */
   usesPrograms: boolean;
   timings: string;
-  /** More in all than there are cores: nearly half of a test is waiting. */
+  /** More in all than there are cores: tests wait. With one less on SQLite, a quarter of two cores was idle. */
   workers: number;
   env: Record<string, string>;
 }
